@@ -18,6 +18,7 @@ from svc.cli.stdin_file import stdin_file
 from svc.errors import TurnTimeoutError
 from svc.messages import AnswerStatus, Message, MessageType, State, status_of
 from svc.progress import Meter, progress_line
+from svc.untrusted.markdown import unfolded
 from svc.untrusted.status_line import StatusLine
 from svc.untrusted.terminal import echo, echo_json
 
@@ -101,7 +102,7 @@ def ask(
         shown = {"session_id": session_id, "answer": answer, "answer_status": status, "messages": messages}
         echo_json(shown)
     else:
-        echo(answer)
+        echo(unfolded(answer))
         echo(f"Continue with: svc ask --session {session_id} ...", err=True)
     if status in _NOTES:
         echo(_NOTES[status], err=True)

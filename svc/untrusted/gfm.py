@@ -14,12 +14,13 @@ _TAG = re.compile(r"<[^>]*>?")
 _INERT = re.compile(
     r"</?(?:p|h[1-6]|ul|ol|li|blockquote|table|thead|tbody|tr|em|strong|del|code|pre)>|</t[hd]>|<(?:hr|br) />"
     r'|<t[hd](?: align="(?:left|right|center)")?>|<ol start="\d+">|<code class="language-[^"<>]*">'
+    r"|</?(?:details|summary)>"
     r'|<input type="checkbox"(?: checked="")? disabled="" />'
 )
 
 
 def is_inert(markdown: str) -> bool:
-    """Whether GFM with raw HTML makes only text of it: no HTML of its own, no image, no link."""
+    """Whether GFM with raw HTML makes only text of it: no HTML of its own but folds, no image, no link."""
     from cmarkgfm import cmark  # loaded with the first answer
 
     html = cmark.markdown_to_html_with_extensions(

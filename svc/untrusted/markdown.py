@@ -8,6 +8,11 @@ code are defanged (``defang.py``). What was written is then given to GitHub's pa
 anything live, the whole answer is shown as code. Doing it twice changes nothing. Cases for every language:
 ``tests/wire/markdown_cases.json``.
 
+A fold is the one piece of HTML that an answer can have: the lines ``<details>`` and ``<summary>TEXT</summary>``, and
+``</details>`` after blank lines, at the top level, balanced, with a TEXT of letters, digits and a few signs
+(``markup.fold`` writes it). Every other form of these tags is text. Some renderers take all of a fold for raw HTML, so
+that no ``<`` is left in it, not even in code.
+
 Code keeps its fence unless a renderer without fences (python-markdown, showdown within lists) would find markup in it:
 then it is indented, or each line is a code span where indented code could be taken for a part of a list.
 
@@ -25,11 +30,11 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from svc.untrusted.characters import printable
-from svc.untrusted.defang import break_links, defang_word
+from svc.untrusted.defang import break_links, defang_text, defang_word
 from svc.untrusted.gfm import is_inert
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from markdown_it import MarkdownIt
     from markdown_it.tree import SyntaxTreeNode
@@ -52,6 +57,9 @@ _MARKUP_IN_CELL = re.compile(rf'"|{_MARKUP.pattern}')  # showdown writes a head 
 _LINE_START = re.compile(r"^(?:[#>+=:!-]|(\d{1,9})[.)](?=[\s\0]|$))")
 _MARKUP_IN_CODE = re.compile(r"<[A-Za-z/!?]|\][ \t]?[(\[]|^[ \t]*\[[^\]\n]*\]:", re.MULTILINE)
 """Code that a renderer without fences would read as HTML, a link or an image, or as the definition of one."""
+
+_FOLD_START = re.compile(r"<details>\n<summary>([\w ,.:;()/+-]{1,200})</summary>\n*+")
+_FOLD_END = re.compile(r"</details>\n*+")
 
 _LISTS = ("bullet_list", "ordered_list")
 _BEFORE_MARK = re.compile(r"[\s(\"'“«/:,;.`]")
@@ -113,6 +121,18 @@ class _Styled:
 _Part = _Text | _Code | _Break | _Styled
 
 
+@dataclass(frozen=True)
+class _Fold:
+    """Blocks that a viewer shows when the reader opens them."""
+
+    title: str
+    children: Sequence[SyntaxTreeNode]
+    start: tuple[int, int]
+    """The lines that open it, as a range."""
+    end: tuple[int, int]
+    type: str = "fold"
+
+
 class _Place(Enum):
     """What encloses a block; LIST if a list does at any level."""
 
@@ -161,6 +181,22 @@ def plain_text(markdown: str) -> str:
     return _written(markdown, plain=True)
 
 
+def unfolded(markdown: str) -> str:
+    """The Markdown with a heading in place of each fold, for a terminal; everything else as it is."""
+    from markdown_it.tree import SyntaxTreeNode  # loaded with the first answer
+
+    text = printable(markdown)
+    lines: list[str | None] = list(text.split("\n"))
+    for fold in _folded(SyntaxTreeNode(_parser().parse(text)).children):
+        if isinstance(fold, _Fold):
+            lines[slice(*fold.start)] = [f"## {fold.title}", *[None] * (fold.start[1] - fold.start[0] - 1)]
+            start, end = fold.end
+            if end < len(lines) and not lines[end]:
+                end += 1
+            lines[start:end] = [None] * (end - start)
+    return "\n".join(line for line in lines if line is not None)
+
+
 def _written(markdown: str, *, plain: bool) -> str:
     from markdown_it.tree import SyntaxTreeNode  # loaded with the first answer
 
@@ -169,7 +205,32 @@ def _written(markdown: str, *, plain: bool) -> str:
     writer = _Writer(plain=plain)
     if any(token.level > MAX_NESTING for outer in tokens for token in (outer, *(outer.children or ()))):
         return _ended(writer.code_block(text, _Around(), language=""))
-    return _ended(writer.blocks(SyntaxTreeNode(tokens).children))
+    return _ended(writer.blocks(_folded(SyntaxTreeNode(tokens).children)))
+
+
+def _folded(nodes: list[SyntaxTreeNode]) -> list[SyntaxTreeNode | _Fold]:
+    """The blocks of a document, those of each fold as one; lines of a fold that is not whole stay what they are."""
+    found: list[SyntaxTreeNode | _Fold] = []
+    inside: list[SyntaxTreeNode] = []
+    started: tuple[str, SyntaxTreeNode] | None = None
+    for node in nodes:
+        html = node.content if node.type == "html_block" else ""
+        start = _FOLD_START.fullmatch(html)
+        if start is not None and _is_inert_title(start[1]):
+            found += [*([started[1]] if started is not None else []), *inside]
+            started, inside = (start[1], node), []
+        elif started is None:
+            found.append(node)
+        elif _FOLD_END.fullmatch(html):
+            found.append(_Fold(started[0], inside, started[1].map or (0, 0), node.map or (0, 0)))
+            started, inside = None, []
+        else:
+            inside.append(node)
+    return found if started is None else [*found, started[1], *inside]
+
+
+def _is_inert_title(title: str) -> bool:
+    return title == title.strip() and break_links(title) == title and defang_text(title) == title
 
 
 def _ended(markdown: str) -> str:
@@ -201,18 +262,34 @@ class _Writer:
 
     def __init__(self, *, plain: bool) -> None:
         self._plain = plain
+        self._in_fold = False
 
-    def blocks(self, nodes: list[SyntaxTreeNode], *, tight: bool = False, place: _Place = _Place.DOCUMENT) -> str:
+    def blocks(
+        self,
+        nodes: Sequence[SyntaxTreeNode | _Fold],
+        *,
+        tight: bool = False,
+        place: _Place = _Place.DOCUMENT,
+    ) -> str:
         written: list[str] = []
         previous = ""
         alternate = False
         for node in nodes:
             is_next_list = node.type == previous and not alternate  # the other marker keeps two lists apart
             around = _Around(place, previous)
-            if block := self._block(node, around, alternate=is_next_list):
+            block = self._fold(node) if isinstance(node, _Fold) else self._block(node, around, alternate=is_next_list)
+            if block:
                 written.append(block)
                 previous, alternate = node.type, is_next_list
         return ("\n" if tight else "\n\n").join(written)
+
+    def _fold(self, fold: _Fold) -> str:
+        self._in_fold = True
+        inside = self.blocks(fold.children)
+        self._in_fold = False
+        if self._plain:
+            return f"## {fold.title}\n\n{inside}"
+        return f"<details>\n<summary>{fold.title}</summary>\n\n{inside}\n\n</details>"
 
     def _block(self, node: SyntaxTreeNode, around: _Around, *, alternate: bool) -> str:
         match node.type:
@@ -265,6 +342,8 @@ class _Writer:
         if self._plain:
             return "\n".join(f"    {line}".rstrip() for line in content.split("\n"))
         content = _MATHEMATICS.sub(r"\g<0> ", content)
+        if self._in_fold and "<" in content:
+            return f"{_HARD}\n".join(map(_code_without_tags, content.split("\n")))
         is_markup = _MARKUP_IN_CODE.search(content) is not None
         if is_markup and around.may_indent:
             return _indented(content.split("\n"))
@@ -330,10 +409,11 @@ class _Writer:
         if self._plain:
             return text
         text = _MATHEMATICS.sub(r"\g<0> ", text)
+        code = _code_without_tags if self._in_fold else _code_span
         if not in_cell:
-            return _code_span(text)
+            return code(text)
         pieces = text.split("|")  # mistune: no pipe in a cell's code
-        return "&#124;".join(_code_span(piece) if piece else "" for piece in pieces)
+        return "&#124;".join(code(piece) if piece else "" for piece in pieces)
 
 
 _ALIGNMENTS = {"text-align:left": ":--", "text-align:right": "--:", "text-align:center": ":-:"}
@@ -445,6 +525,15 @@ def _code_span(text: str) -> str:
     fence = "`" * next(length for length in range(1, len(runs) + 2) if length not in runs)
     needs_padding = text[0] == "`" or text[-1] == "`" or (text[0] == " " == text[-1] and not text.isspace())
     return f"{fence} {text} {fence}" if needs_padding else f"{fence}{text}{fence}"
+
+
+def _code_without_tags(text: str) -> str:
+    """The line as code spans with each ``<`` between them as an entity, which is no tag in raw HTML either."""
+    return (
+        "&lt;".join(_code_span(piece) if piece else "" for piece in text.split("<"))
+        if "<" in text
+        else _code_span(text)
+    )
 
 
 def _indented(lines: list[str]) -> str:

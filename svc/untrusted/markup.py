@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from svc.untrusted.characters import on_one_line
 from svc.untrusted.defang import break_links, defang_text
 
+MAX_TITLE_CHARS = 200  # of a fold
 MAX_CELL_CHARS = 160  # of a piece of evidence in a table; the findings hold it whole
 TABLE_ROWS = 25  # that a reader looks through; all rows stand in the findings
 
@@ -21,6 +22,7 @@ _ACTIVE = re.compile(r"(\[[.@:]\](?![(\[:]))|[&<\[\]`|{}]|(?<=(?<!:)/)/")
 
 _SPLIT = re.compile(r"[\\*_~$!&<`|{}]")
 _PIECE = re.compile(r"[^\s\\*_~$!&<\[\]`|{}]{4,}")  # between escapes, where linkify looks for hosts
+_NO_TITLE = re.compile(r"(?:[^\w ,.:;()/+-]| )+")
 _BLOCK_START = re.compile(r"^(\s*)([#+\-=:>]|\d{1,9}(?=[.)]))")
 
 
@@ -81,6 +83,14 @@ def table(
     if count > limit:
         lines += ["", f"… and {count - limit:,} more (all {count:,} are in the findings)."]
     return "\n".join(lines)
+
+
+def fold(title: str, markdown: str) -> str:
+    """Markdown that a viewer shows when the reader opens it; ``title`` is our own words and figures, never evidence."""
+    shown = _NO_TITLE.sub(" ", title).strip()[:MAX_TITLE_CHARS].strip()
+    if not shown or break_links(shown) != shown or defang_text(shown) != shown:
+        shown = "Details"  # a viewer could make a link of it
+    return f"<details>\n<summary>{shown}</summary>\n\n{markdown}\n\n</details>"
 
 
 def _row(cells: Sequence[str]) -> str:

@@ -240,8 +240,12 @@ def _show(answer: Answer, *, in_cell_below: bool) -> None:
         cell_below.show(answer)
     else:
         display(answer)
-    for picture in answer.pictures:
-        display(picture)
+    if answer.pictures:
+        display(answer.pictures[0])
+    if answer.pictures[1:]:
+        from svc_jupyter.answers.more_pictures import MorePictures
+
+        display(MorePictures(answer.pictures[1:]))
 
 
 def _kernel_id(shell: object) -> str | None:

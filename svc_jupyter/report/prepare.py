@@ -141,7 +141,8 @@ def _questions_and_answers(notebook: NotebookNode) -> list[NotebookNode]:
 
 def _is_picture(output: NotebookNode) -> bool:
     data = output.get("data", {})
-    return str(data.get("text/html", "")).startswith("<img ") or any(kind.startswith("image/") for kind in data)
+    html = str(data.get("text/html", ""))
+    return html.startswith(("<img ", "<details>\n<summary>")) or any(kind.startswith("image/") for kind in data)
 
 
 def _keep_known_kinds(output: NotebookNode) -> None:

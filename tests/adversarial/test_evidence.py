@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -17,6 +18,8 @@ from tests.support.markdown_renderers import PYTHON
 
 QUESTIONS = ("What happened?", "Did anyone get in?", "Is anything malicious?", "Which indicators are in it?")
 RENDERERS = ("cmark-gfm", "mistune", "mistune (nbconvert)")
+FOLD_ELEMENTS = ("details", "summary")
+OWN_TITLE = re.compile(r"[A-Za-z0-9 ,:()]{1,120}")
 STEP = 10  # of the fields, in the short form
 
 
@@ -37,6 +40,14 @@ def rendered(markdown: str) -> Iterator[str]:
     yield PYTHON["cmark-gfm"](markdown)  # as a client shows it that trusts the service
 
 
+def odd_folds(page: str) -> list[str]:
+    """Folds that the analyst did not write: not closed, or with a title that is not a number and a unit."""
+    titles = re.findall(r"<summary>(.*?)</summary>", page, re.DOTALL)
+    counts = {page.count(tag) for tag in ("<details>", "</details>", "<summary>", "</summary>")}
+    is_balanced = counts == {len(titles)}
+    return [title for title in titles if not OWN_TITLE.fullmatch(title)] + ([] if is_balanced else ["unbalanced folds"])
+
+
 async def judged(placed_in: Iterator[tuple[str, str, str, bytes]]) -> tuple[int, list[str]]:
     """The number of placements, and what of their answers is alive."""
     count, alive = 0, []
@@ -45,7 +56,9 @@ async def judged(placed_in: Iterator[tuple[str, str, str, bytes]]) -> tuple[int,
         asked = await ask(next(questions), (name, content))
         count += 1
         for page in rendered(asked.markdown):
-            alive += [f"{kind}, {field}: {part}" for part in live_parts(page)]
+            alive += [
+                f"{kind}, {field}: {part}" for part in [*live_parts(page, elements=FOLD_ELEMENTS), *odd_folds(page)]
+            ]
     return count, alive
 
 

@@ -1,7 +1,7 @@
-"""Render findings as the answer's Markdown: verdict, tables, limitations, next steps. Pure.
+"""Render findings as the answer's Markdown: verdict, facts, next steps, and folds with everything else. Pure.
 
-Each skill renders its own verdict and tables (its ``Section``); this module assembles them and adds what concerns no
-single skill.
+Each skill renders its own verdict, facts and folds (its ``Section``); this module assembles them and adds what concerns
+no single skill.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from svc.assistant.analyst.contract import ClauseOutcome, Contract, InputOutcome
 from svc.assistant.analyst.matching import GREETING
 from svc.assistant.analyst.plan import Plan
 from svc.assistant.analyst.story import story
-from svc.assistant.findings import AnyFinding, Finding, InstructionText, ToolFailure, kind_of, with_facts
-from svc.assistant.instruction_text.answer import instruction_section
+from svc.assistant.findings import AnyFinding, Finding, InstructionText, Severity, ToolFailure, kind_of, with_facts
+from svc.assistant.instruction_text.answer import instruction_fold, instruction_note
+from svc.assistant.skills.answer_parts import MAX_FACTS, READ, Fold, as_sections, folded
 from svc.assistant.skills.catalogue import abilities, section_of
 from svc.assistant.skills.skill import Skill
 from svc.assistant.spool import of_kind, without_kind
@@ -24,8 +25,10 @@ from svc.messages import AnswerStatus
 from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
 PROMPT_CHARS = 200  # of an earlier question
+_RANK = {severity: rank for rank, severity in enumerate(Severity)}
 NAMED_INPUTS = 5  # in the headline
-COVERAGE_ROWS = 200  # of the table of inputs; the message with the coverage has all
+STEPS = 3  # in the opening
+OWN_ROWS = 200  # of limitations and steps, which are not among the findings
 
 
 def answer(
@@ -46,29 +49,70 @@ def answer(
         texts: Text in the inputs that addresses an analyst or a model.
     """
     answering = [result for result in results if result.is_examined or result.is_broken]
-    verdicts = [_verdict(result) for result in answering]
+    verdicts = [_verdict(result) for result in _worst_first(answering)]
+    if len(verdicts) > 1:
+        verdicts = [_first_sentence(verdict) for verdict in verdicts]
     others = [result for result in results if result not in answering]
     if others:
         verdicts.append(_not_examined(others, contract))
-    blocks = [*lead, *(verdicts if len(verdicts) == 1 else [bullets(verdicts)])]
-    blocks += [story(results), bullets(plan.collections)]
-    if contract is not None:
-        blocks.append(_unread_headline(contract))
-    blocks += _left_out(results)
-    for number, result in enumerate(answering, start=1):
-        if len(answering) > 1:
-            blocks.append(f"### {number}. {result.skill.title}")
-        blocks.append(_body(result))
-    blocks.append(instruction_section(texts))
-    gaps = _gaps(answering, plan)
-    if gaps:
-        blocks.append("**Limitations**\n\n" + bullets(gaps))
+    told = story(results)
     steps = _next_steps(answering)
-    if steps:
-        blocks.append("**Next steps**\n\n" + bullets(steps))
+    blocks = [*lead, *(verdicts if len(verdicts) == 1 else [bullets(verdicts)]), bullets(plan.collections)]
     if contract is not None:
-        blocks.append(_inputs_read(contract))
-    return "\n\n".join(block for block in blocks if block) + "\n"
+        blocks += [_unread_headline(contract), *_read_in_part(contract)]
+    blocks += [*_left_out(results), instruction_note(texts), told.lead]
+    facts = _facts(answering)
+    if facts and not told.lines and (len(verdicts) > 1 or plan.collections):
+        blocks.append("**Facts**")  # between two lists
+    blocks.append(told.lines or bullets(facts))
+    if steps:
+        blocks.append(f"**Do now**: {' '.join(steps[:STEPS])}")
+    parts = [*told.folds, *_folds(answering)]
+    gaps = _gaps(answering, plan)
+    parts += [_list("limitation", gaps), _list("further step", steps[STEPS:])]
+    if contract is not None:
+        parts += _inputs_read(contract)
+    return "\n\n".join(block for block in [*blocks, instruction_fold(texts), folded(parts)] if block) + "\n"
+
+
+def _list(noun: str, items: Sequence[str]) -> Fold:
+    """A fold with all items, which are not among the findings."""
+    return Fold(title=plural(len(items), noun), rows=[(item,) for item in items], limit=OWN_ROWS)
+
+
+def _facts(results: Sequence[SkillResult]) -> list[str]:
+    """The facts of the opening: of several skills the first of each, then the second, MAX_FACTS in all."""
+    of_each = [section_of(result.skill).facts(shown(result)) if shown(result) else [] for result in results]
+    ranked = [(rank, number, fact) for number, facts in enumerate(of_each) for rank, fact in enumerate(facts)]
+    distinct = list(dict.fromkeys(fact for _, _, fact in sorted(ranked, key=lambda one: one[:2])))
+    read = [fact for fact in distinct if fact.startswith(READ)][:1]  # another skill read the same
+    return [fact for fact in distinct if not fact.startswith(READ)][: MAX_FACTS - len(read)] + read
+
+
+def _folds(results: Sequence[SkillResult]) -> list[Fold]:
+    """The folds of one skill; of several one fold for each skill, with its parts as sections."""
+    if len(results) == 1:
+        return _parts(results[0])
+    made = []
+    for result in results:
+        verdict = _verdict(result)
+        whole = [verdict] if _first_sentence(verdict) != verdict else []
+        if text := "\n\n".join([*whole, as_sections(_parts(result))]).strip():
+            made.append(Fold(title=result.skill.title, text=text))
+    return made
+
+
+def _worst_first(results: Sequence[SkillResult]) -> list[SkillResult]:
+    return sorted(results, key=lambda result: min((_RANK[one.severity] for one in shown(result)), default=len(_RANK)))
+
+
+_LEAD = re.compile(r"\*\*[^*]+\*\*[^*]*?(?:\.(?=\s)|$)")
+
+
+def _first_sentence(verdict: str) -> str:
+    """The bold words of a verdict, up to the end of their sentence; the whole verdict if it does not begin so."""
+    match = _LEAD.match(verdict)
+    return match[0] if match is not None else verdict
 
 
 def cannot_tell(outcome: ClauseOutcome) -> str:
@@ -86,20 +130,30 @@ def _unread_headline(contract: Contract) -> str:
     return f"**{len(unread):,} of {len(contract.inputs):,} inputs not examined:** {listed}{more}."
 
 
-def _inputs_read(contract: Contract) -> str:
-    """One line for one input, a table for several: read as what, how far, and what was looked for."""
+def _read_in_part(contract: Contract) -> list[str]:
+    """A line for each of the first inputs that was read in part: what was not read may hold more."""
+    partly = [one for one in contract.inputs if one.state is InputState.PARTLY_READ]
+    if not partly:
+        return []
+    listed = "; ".join(f"{code_span(one.name, limit=80)} ({_extent(one)})" for one in partly[:NAMED_INPUTS])
+    further = f"; {len(partly) - NAMED_INPUTS:,} more, see below" if len(partly) > NAMED_INPUTS else ""
+    return [f"**Read in part:** {listed}{further}."]
+
+
+def _inputs_read(contract: Contract) -> list[Fold]:
+    """What was read: as what, how far, and what was looked for; what was not examined comes first."""
     if len(contract.inputs) == 1:
         [one] = contract.inputs
         if one.state is InputState.NOT_EXAMINED:
-            return ""
-        return (
-            f"**Examined:** {code_span(one.name, limit=80)} as {escape(one.read_as)}: {_extent(one)}; {_search(one)}."
-        )
+            return []
+        text = f"{code_span(one.name, limit=80)} as {escape(one.read_as)}: {_extent(one)}; {_search(one)}."
+        return [Fold(title="What was read", text=text)]
     rows = [
         (code_span(one.name, limit=120), escape(one.read_as or one.state.value), _extent(one), f"{one.findings:,}")
-        for one in contract.inputs
+        for one in sorted(contract.inputs, key=lambda one: one.state is not InputState.NOT_EXAMINED)
     ]
-    return "**Examined**\n\n" + table(("Input", "Read as", "How far", "Findings"), rows, limit=COVERAGE_ROWS)
+    title = f"What was read: {plural(len(rows), 'input')}"
+    return [Fold(title=title, headers=("Input", "Read as", "How far", "Findings"), rows=rows, rest="answer.coverage")]
 
 
 def _extent(one: InputOutcome) -> str:
@@ -131,7 +185,7 @@ def _next_steps(results: Sequence[SkillResult]) -> list[str]:
 
 
 def shown(result: SkillResult) -> Sequence[AnyFinding]:
-    """The findings that the skill's section renders: all but tool failures, which ``_body`` renders for every skill."""
+    """The findings that the skill's section renders: all but tool failures, which ``_parts`` renders."""
     return without_kind(result.findings, kind_of(ToolFailure))
 
 
@@ -146,10 +200,22 @@ def _verdict(result: SkillResult) -> str:
     note = " *Incomplete: the tool did not finish (see below).*" if failed else ""
     if failed and not shown(result):
         return f"**No result for {where}:** the tool did not finish (see below)."
-    text = section_of(result.skill).verdict(shown(result)) if shown(result) else ""
+    text = _rated(section_of(result.skill).verdict(shown(result)), shown(result)) if shown(result) else ""
     if result.is_fallback:
         return f"**Only searched for {_searched(result)}:** {where}. {text or 'There are none in it.'}{note}"
     return (text or _nothing_found(result, where)) + note
+
+
+def _rated(text: str, findings: Sequence[AnyFinding]) -> str:
+    """The verdict with the severity and confidence of the worst finding after its bold words, if it states neither."""
+    rated = [finding for finding in findings if finding.severity is not Severity.INFO]
+    end = text.find("**", 2)
+    if not rated or " confidence)" in text or not text.startswith("**") or end < 0:
+        return text
+    worst = min(rated, key=lambda finding: _RANK[finding.severity])
+    rating = f" ({worst.severity.value}, {worst.confidence.value} confidence)"
+    at = end - 1 if text[end - 1] == ":" else end + 2  # "**1 detection (high, low confidence):** …"
+    return f"{text[:at]}{rating}{text[at:]}"
 
 
 def _not_examined(results: Sequence[SkillResult], contract: Contract | None) -> str:
@@ -198,13 +264,14 @@ def _nothing_found(result: SkillResult, where: str) -> str:
     )
 
 
-def _body(result: SkillResult) -> str:
-    broken = _failures(result)
-    blocks = [section_of(result.skill).body(shown(result))] if shown(result) else []
-    if broken:
+def _parts(result: SkillResult) -> list[Fold]:
+    """The folds of one skill, after the failures of its tool."""
+    parts = []
+    if broken := _failures(result):
         rows = [(escape(f.title), code_span(f.facts.reason), code_span(f.facts.where)) for f in broken]
-        blocks.append(table(("Did not finish", "Why", "Where"), rows))
-    return "\n\n".join(blocks)
+        title = plural(len(rows), "tool that did not finish", "tools that did not finish")
+        parts.append(Fold(title=title, headers=("Did not finish", "Why", "Where"), rows=rows))
+    return parts + (section_of(result.skill).folds(shown(result)) if shown(result) else [])
 
 
 def _gaps(results: Sequence[SkillResult], plan: Plan) -> list[str]:
@@ -284,7 +351,7 @@ def filtered_findings(
             f"**Incomplete:** {plural(unknown, 'more earlier finding')} cannot be read any more, because the file with "
             "them was detached. Ask the first question again."
         )
-    blocks += [section_of(skill).body(findings) for skill, findings in kept]
+    blocks += [as_sections(section_of(skill).folds(findings)) for skill, findings in kept]
     if not count:
         blocks.append(
             f"No earlier finding matches: {terms}. The question was {code_span(question, limit=PROMPT_CHARS)}."

@@ -16,13 +16,14 @@ import msgspec
 
 from svc.assistant.analyst.contract import SkillResult
 from svc.assistant.findings import AnyFinding, Evidence, Severity, kind_of, with_facts
-from svc.assistant.skills.logins.findings import AuthSummary
+from svc.assistant.skills.answer_parts import Fold
+from svc.assistant.skills.events.findings import LogonSuccess
+from svc.assistant.skills.logins.findings import AuthSuccess, AuthSummary
 from svc.assistant.skills.mail.findings import MailVerdict
 from svc.assistant.spool import of_kind
-from svc.untrusted.markup import code_span, escape, plural, table
+from svc.untrusted.markup import code_span, escape, plural
 
-STORY_LINES = 12
-TIMELINE_ROWS = 50
+STORY_LINES = 5
 TOLD = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 _ISO = re.compile(
@@ -48,6 +49,8 @@ class Moment(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     place: str
     skill: str
+    is_entry: bool = False
+    """Whether somebody got in, which comes before equally severe attempts."""
     also_in: int = 0
     """How many other inputs have the same moment: a log is often exported twice."""
 
@@ -59,22 +62,31 @@ class _Time(msgspec.Struct, frozen=True):
     has_zone: bool = False
 
 
-def story(results: Sequence[SkillResult]) -> str:
-    """The story and the timeline in Markdown; "" unless findings of several inputs belong together."""
+class Story(msgspec.Struct, frozen=True, kw_only=True):
+    """What happened across inputs: a line above the moments, the worst moments in their order, and the timeline."""
+
+    lead: str = ""
+    lines: str = ""
+    folds: tuple[Fold, ...] = ()
+
+
+def story(results: Sequence[SkillResult]) -> Story:
+    """The story and the timeline; empty unless findings of several inputs belong together."""
     moments = timeline(results)
     names = {name for result in results for name in result.inputs}
     if len({_input_of(moment.source, names) for moment in moments}) < 2:
-        return ""
+        return Story()
     told = _told(moments)
     inputs = len({_input_of(moment.source, names) for moment in told})
     lines = [f"{number}. {_line(moment)}" for number, moment in enumerate(told, start=1)]
     more = len(moments) - len(told)
-    extent = f" ({plural(more, 'further moment')} in the timeline below)" if more else ""
-    blocks = [f"**What happened, across {plural(inputs, 'input')}**{extent}", "\n".join(lines)]
-    dated = [moment for moment in moments if moment.at is not None]
-    if more and dated:
-        blocks.append("**Timeline of all inputs**\n\n" + _table(dated))
-    return "\n\n".join(blocks)
+    extent = f" ({plural(more, 'further moment')} below)" if more else ""
+    left = [moment for moment in moments if moment not in told]
+    return Story(
+        lead=f"**What happened, across {plural(inputs, 'input')}**{extent}:",
+        lines="\n".join(lines),
+        folds=(_fold(left),) if left else (),
+    )
 
 
 def _input_of(source: str, inputs: set[str]) -> str:
@@ -92,7 +104,11 @@ def _told(moments: Sequence[Moment]) -> list[Moment]:
     """
     of_input: Counter[str] = Counter()
     order: list[tuple[int, int, int]] = []
-    for index in sorted(range(len(moments)), key=lambda index: (_RANK[moments[index].severity], index)):
+
+    def rank(index: int) -> tuple[int, bool, int]:
+        return _RANK[moments[index].severity], not moments[index].is_entry, index
+
+    for index in sorted(range(len(moments)), key=rank):
         moment = moments[index]
         order.append((_RANK[moment.severity], of_input[moment.source], index))
         of_input[moment.source] += 1
@@ -121,12 +137,20 @@ def _shown(moment: Moment) -> str:
     return f"{clock} {moment.remark}"
 
 
-def _table(moments: Sequence[Moment]) -> str:
+def _fold(moments: Sequence[Moment]) -> Fold:
+    """The moments that the story leaves out."""
     rows = [
-        (_shown(moment), moment.severity.value, escape(moment.what), code_span(moment.source, limit=120), moment.place)
+        (
+            _shown(moment) if moment.at is not None else "not known",
+            moment.severity.value,
+            escape(moment.what),
+            code_span(moment.source, limit=120),
+            moment.place,
+        )
         for moment in moments
     ]
-    return table(("Time (UTC if known)", "Severity", "What", "Input", "Where"), rows, limit=TIMELINE_ROWS)
+    headers = ("Time (UTC if known)", "Severity", "What", "Input", "Where")
+    return Fold(title=plural(len(rows), "further moment"), headers=headers, rows=rows)
 
 
 def timeline(results: Sequence[SkillResult]) -> list[Moment]:
@@ -176,6 +200,7 @@ def _moments(finding: AnyFinding, skill: str, zones: dict[str, str]) -> Iterator
         source=source,
         place=_place(finding.evidence[0]),
         skill=skill,
+        is_entry=isinstance(finding.facts, AuthSuccess | LogonSuccess),
     )
     if isinstance(finding.facts, MailVerdict):
         yield moment, _mail_time(finding.facts.date)

@@ -20,10 +20,11 @@ from svc.assistant.knowledge import load
 YES_OR_NO = "yes or no"  # stands for a question of another language that yes or no answers
 _LEAD = re.compile(
     r"^((?:- )?\*\*)((?:Yes|No|Possibly|Found|Mentioned)(?=[:.*])"
-    r"|(?:Cannot tell|No sign found of|Nothing found|Not examined|Not answered|Only searched for|Examined)(?=[:.* ]))"
+    r"|(?:Cannot tell|No sign found of|Nothing found|Not examined|Not answered|Only searched for)(?=[:.* ]))"
 )
 _LABEL = re.compile(r"^(\*\*|#{2,4} (?:\d+\. )?)([^*#|`]+?)([.:]?)(\*\*|$)")
 _ZONED = re.compile(r"(.*) \((UTC|zone not stated|UTC or zone not stated)\)")
+_FOLD = re.compile(r"<summary>([\d,]* ?)([^<]+)</summary>")
 _RULE = re.compile(r"\|(?: --- \|)+")
 
 
@@ -78,6 +79,9 @@ def translated(markdown: str, language: str) -> str:
         opened = re.match(r"`{3,}", line)
         if fence or opened:
             fence = "" if fence and line == fence else fence or (opened[0] if opened else "")
+            continue
+        if (fold := _FOLD.fullmatch(line)) is not None:
+            lines[number] = f"<summary>{fold[1]}{phrases.get(fold[2], fold[2])}</summary>"
             continue
         is_heading_row = number + 1 < len(lines) and _RULE.fullmatch(lines[number + 1]) is not None
         lines[number] = (

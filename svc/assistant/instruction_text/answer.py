@@ -1,4 +1,4 @@
-"""Render text addressed to an analyst or a model under a heading of its own. Pure."""
+"""Render text addressed to an analyst or a model as a sentence and a fold. Pure."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from svc.assistant.findings import Finding, InstructionText, Severity
 from svc.untrusted.defang import defang_text
-from svc.untrusted.markup import code_span, escape, plural, table
+from svc.untrusted.markup import code_span, escape, fold, plural, table
 
-HEADING = "Text addressed to an analyst or a model"
-SHOWN_ROWS = 10
+SHOWN_ROWS = 5
+ADDRESSED = "addressed to an analyst or a model"
 
 
 def distinct(findings: Sequence[Finding[InstructionText]]) -> list[Finding[InstructionText]]:
@@ -22,21 +22,31 @@ def distinct(findings: Sequence[Finding[InstructionText]]) -> list[Finding[Instr
     return list(kept.values())
 
 
-def instruction_section(findings: Sequence[Finding[InstructionText]]) -> str:
-    """The section with heading, or "" if nothing of severity medium or above was found."""
-    worth_naming = [finding for finding in findings if finding.severity is not Severity.LOW]
-    if not worth_naming:
+def instruction_note(findings: Sequence[Finding[InstructionText]]) -> str:
+    """The sentence for the opening, or "" if nothing of severity medium or above was found."""
+    count = len(_worth_naming(findings))
+    if not count:
         return ""
-    count = len(worth_naming)
-    is_one = count == 1
-    lead = (
-        f"**{plural(count, 'text')} in the evidence {'tries' if is_one else 'try'} to influence the analysis** "
-        "(medium). "
-        f"{'It' if is_one else 'They'} changed nothing in this answer. "
-        f"Find out who wrote {'it' if is_one else 'them'}."
+    they, tries = ("It", "tries") if count == 1 else ("They", "try")
+    return (
+        f"**{plural(count, 'text')} in the evidence {tries} to influence the analysis** (medium). "
+        f"{they} changed nothing in this answer. Find out who wrote {'it' if count == 1 else 'them'}."
     )
-    rows = [_row(finding) for finding in worth_naming]
-    return f"### {HEADING}\n\n{lead}\n\n" + table(("Where", "Text", "How", "Times"), rows, limit=SHOWN_ROWS)
+
+
+def instruction_fold(findings: Sequence[Finding[InstructionText]]) -> str:
+    """The texts with their places, as a fold; "" without any."""
+    rows = [_row(finding) for finding in _worth_naming(findings)]
+    if not rows:
+        return ""
+    shown = table(("Where", "Text", "How", "Times"), rows[:SHOWN_ROWS])
+    left = len(rows) - SHOWN_ROWS
+    rest = f"\n\n{left:,} more in `answer.findings`." if left > 0 else ""
+    return fold(f"{plural(len(rows), 'text')} {ADDRESSED}", shown + rest)
+
+
+def _worth_naming(findings: Sequence[Finding[InstructionText]]) -> list[Finding[InstructionText]]:
+    return [finding for finding in findings if finding.severity is not Severity.LOW]
 
 
 def _row(finding: Finding[InstructionText]) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from svc.assistant.analyst import Analyst, coverage_step, picture_step
 from svc.assistant.analyst.answer_format import RequestedFormat
 from svc.assistant.analyst.findings_messages import findings_steps
 from svc.assistant.analyst.structured_answer import structured_answer
-from svc.assistant.instruction_text.answer import instruction_section
+from svc.assistant.instruction_text.answer import instruction_fold, instruction_note
 from svc.assistant.model.configuration import KEY_VARIABLE, Configuration, configuration_from
 from svc.assistant.model.evidence import check
 from svc.assistant.model.tool_verdict import denied, unmentioned, with_findings
@@ -199,7 +199,12 @@ def _complete(markdown: str, requested: RequestedFormat, toolbox: Toolbox) -> st
     if requested.is_data:
         is_whole = not unmentioned(markdown, toolbox.findings)
         return markdown if is_whole else structured_answer(requested, toolbox.groups)
-    blocks = [with_findings(markdown, toolbox.findings).rstrip(), instruction_section(toolbox.instruction_texts)]
+    texts = toolbox.instruction_texts
+    blocks = [
+        with_findings(markdown, toolbox.findings).rstrip(),
+        instruction_note(texts),
+        instruction_fold(texts),
+    ]
     if toolbox.contract.status is AnswerStatus.NOT_EXAMINED and not toolbox.findings:
         blocks.insert(
             0, "**Not examined:** no tool could read the attached evidence; the text below rests on none of it."

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 
 import msgspec
 
 from svc.assistant.file_types.identify import TEXT_LABELS
 from svc.assistant.findings import AnyFinding, Facts, InputKind, kind_of
+from svc.assistant.skills.answer_parts import Fold, worst_findings
 
 PACKED_LABELS = frozenset({"gzip", "gz", "bzip2", "bz2", "xz", "zst"})  # a rotated log; the worker unpacks it
 READABLE_LABELS = TEXT_LABELS | PACKED_LABELS
@@ -102,13 +104,15 @@ def no_pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
 class Section(msgspec.Struct, frozen=True, kw_only=True):
     """How the findings of one skill are shown.
 
-    ``verdict`` gives one or two sentences, ``body`` tables with evidence, ``next_steps`` what an analyst would do next,
-    each as safe Markdown (evidence escaped); ``pictures`` draws what a chart shows better than a table.
+    The answer opens with ``verdict``, one or two sentences, ``facts``, three to five with the places of their evidence,
+    the first of the ``pictures``, and ``next_steps``, what an analyst would do next, the most urgent first. ``folds``
+    are everything else. All are safe Markdown (evidence escaped).
     """
 
     skill: Skill
     verdict: Callable[[Sequence[AnyFinding]], str]
-    body: Callable[[Sequence[AnyFinding]], str]
+    folds: Callable[[Sequence[AnyFinding]], list[Fold]]
+    facts: Callable[[Sequence[AnyFinding]], list[str]] = worst_findings
     next_steps: Callable[[Sequence[AnyFinding]], list[str]] = no_steps
     pictures: Callable[[Sequence[AnyFinding]], list[Picture]] = no_pictures
 
@@ -116,3 +120,12 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
 def words(*patterns: str) -> re.Pattern[str]:
     """One pattern that matches any of the given ones, ignoring case."""
     return re.compile("|".join(patterns), re.IGNORECASE)
+
+
+def parse_now(text: str) -> datetime | None:
+    """Return the time of the option ``now`` (ISO 8601; UTC if it names no zone), or None if there is none."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

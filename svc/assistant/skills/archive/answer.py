@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.archive.findings import ArchiveMember, ArchiveSign, ArchiveSummary
 from svc.assistant.skills.skill import PACKED_LABELS, Section, Skill, words
 from svc.untrusted.markup import code_span, escape, plural, table
@@ -111,6 +112,6 @@ SECTION = Section(
         file_names=words(r".{0,255}\.(?:tar\.(?:gz|bz2|xz|zst)|tgz|tbz2?|txz)"),
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Confidence, Finding, InputKind, with_facts
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.attack.findings import AttackTactic, AttackTechnique
 from svc.assistant.skills.attack.wording import ID, ID_OF, IN_TACTIC, NOT_USED, TACTIC, technique_label
 from svc.assistant.skills.skill import Section, Skill, words
@@ -108,6 +109,6 @@ SECTION = Section(
         reads_question=True,
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
 )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Confidence, Finding, InputKind, with_facts
 from svc.assistant.knowledge.attack_names import parent_of
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.attack.wording import NO_LOOKUP, technique_label
 from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, BehaviourTechnique
 from svc.assistant.skills.attack_mapping.pictures import pictures
@@ -130,7 +131,7 @@ SECTION = Section(
         reads_question=True,
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
     pictures=pictures,
 )

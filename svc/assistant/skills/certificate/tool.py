@@ -35,7 +35,7 @@ from svc.assistant.skills.certificate.findings import (
     CertificateWeakness,
     PrivateKey,
 )
-from svc.assistant.skills.options import parse_now
+from svc.assistant.skills.skill import parse_now
 
 MAX_BYTES = 16 * 1024 * 1024  # the bundle of all public roots has 250 kB
 MAX_BLOCKS = 500

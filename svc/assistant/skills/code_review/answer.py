@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.code_review.findings import CodeReview, CodeWeakness
 from svc.assistant.skills.code_review.languages import LANGUAGE_NAMES
 from svc.assistant.skills.skill import READABLE_LABELS, RECORD_LABELS, Section, Skill, words
@@ -128,6 +129,6 @@ SECTION = Section(
         ),
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, with_facts
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.cve.findings import CveStatus
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.markup import code_span, escape, plural, table
@@ -89,6 +90,6 @@ SECTION = Section(
         looks=words(r"\A\s*CVE-\d{4}-\d{4,19}\b[^\n]{0,30}\Z"),
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
 )

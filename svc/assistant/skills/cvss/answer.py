@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, with_facts
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.cvss.findings import CvssBroken, CvssScore
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.markup import bullets, code_span, escape, plural, table
@@ -156,6 +157,6 @@ SECTION = Section(
         looks=_VECTOR,
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
 )

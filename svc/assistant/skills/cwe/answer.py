@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Confidence, Finding, InputKind, with_facts
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.cwe.findings import CweCandidate, CweEntry
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.markup import bullets, code_span, escape, plural, table
@@ -97,6 +98,6 @@ SECTION = Section(
         reads_question=True,
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Confidence, Finding, InputKind, Severity, with_facts
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.decode.findings import DecodedPart, DecodeLayer
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.indicators.tables import search_steps, tables_by_type
@@ -107,6 +108,6 @@ SECTION = Section(
         covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
 )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from svc.assistant.findings import AnyFinding, InputKind, Severity, with_facts
 from svc.assistant.knowledge.attack_names import tactic_name
 from svc.assistant.log_readers.login_counting import LoginPattern
+from svc.assistant.skills.answer_parts import EXCERPT_CHARS, MAX_FACTS, READ, Fold, place_words
 from svc.assistant.skills.events import answer_activity, answer_exports, answer_tables
 from svc.assistant.skills.events.activity_findings import (
     DeniedTraffic,
@@ -44,11 +45,13 @@ from svc.assistant.skills.events.findings import (
 )
 from svc.assistant.skills.events.logons import LOCAL, REMOTE_TYPES
 from svc.assistant.skills.events.pictures import pictures
+from svc.assistant.skills.events.rule_hits import RANK
 from svc.assistant.skills.logins.questions import LOGIN_QUESTIONS
 from svc.assistant.skills.skill import PACKED_LABELS, Section, Skill, words
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, escape, plural
 
+TITLE_CHARS = 160  # of a finding
 NAMED = 3  # rules, accounts or hosts in one sentence
 COLUMNS = 8  # of a table, in the sentence about them
 _BAD = (Severity.CRITICAL, Severity.HIGH)
@@ -57,19 +60,82 @@ INDEPENDENT = 2  # different facts before something is called likely
 
 
 def verdict(findings: Sequence[AnyFinding]) -> str:
-    """The tactics with their techniques, compromised accounts, and how much was read."""
+    """The tactics with their techniques, compromised accounts, or what else matters most, and how severe it is."""
     summaries = [finding.facts for finding in with_facts(findings, EventsSummary)]
-    sentences = [
+    told = _sentences(findings)
+    if not told and not sum(summary.events for summary in summaries):
+        return "**Not examined:** no event could be read, so nothing is known about what happened."
+    leads = [sentence for sentence in told if sentence.startswith("**")]
+    if not leads:
+        leads = [_in_bold(told[0])] if told else [_nothing_found(findings, summaries)]
+    return " ".join([*leads, *map(_window, summaries)]).strip()
+
+
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """The worst events with their places, each event once; figures; what was read."""
+    told = _sentences(findings)
+    figures = [sentence for sentence in told if not sentence.startswith("**")]
+    if len(figures) == len(told):
+        figures = figures[1:]  # the first is the verdict
+    summaries = [finding.facts for finding in with_facts(findings, EventsSummary)]
+    read = [f"{READ}{_coverage(summary)}{_columns(summary)}" for summary in summaries[:1]]
+    worst = _worst_events(findings)
+    figures = [one for one in figures if not any(_told_by(fact, one) for fact in worst)]
+    room = MAX_FACTS - len(read)
+    first = room - min(len(figures), 2)
+    return [*worst[:first], *figures, *worst[first:]][:room] + read
+
+
+def _sentences(findings: Sequence[AnyFinding]) -> list[str]:
+    return [
         *_tactic_sentences(findings),
-        *_logon_sentences(findings),
+        *_attack_sentences(findings),
         *answer_exports.sentences(findings),
         *answer_activity.sentences(findings),
+        *filter(None, [accepted_sentence(findings)]),
+        *answer_exports.figures(findings),
     ]
-    if not sentences and not sum(summary.events for summary in summaries):
-        return "**Not examined:** no event could be read, so nothing is known about what happened."
-    if not sentences:
-        sentences = [_nothing_found(findings, summaries)]
-    return " ".join([*sentences, *map(_coverage, summaries), *filter(None, map(_columns, summaries))])
+
+
+def _in_bold(sentence: str) -> str:
+    """The sentence with its first part in bold."""
+    lead, mark, rest = sentence.removesuffix(".").partition(": ")
+    return f"**{lead}**{mark}{rest}."
+
+
+def _worst_events(findings: Sequence[AnyFinding]) -> list[str]:
+    """The findings about single events, the most severe first; of several about one event only the first."""
+    names = {row.id: row.meaning for one in with_facts(findings, EventsSummary) for row in one.facts.by_kind}
+    notable = [one for facts in _MOMENTS for one in with_facts(findings, facts) if one.severity not in _WEAK]
+    told: dict[tuple[object, ...], str] = {}
+    for finding in sorted(notable, key=lambda one: RANK[one.severity]):
+        if finding.evidence:
+            first = finding.evidence[0]
+            told.setdefault((first.source, first.line, first.record), _event_fact(finding, names))
+    return list(told.values())[:MAX_FACTS]
+
+
+def _told_by(fact: str, sentence: str) -> bool:
+    """Whether the sentence lists the title of the fact."""
+    title = fact[len("**") :].partition("**")[0]
+    return title[1:] in sentence
+
+
+def _event_fact(finding: AnyFinding, names: Mapping[int | None, str]) -> str:
+    """``**Title** (high), 2026-11-20 09:20:11 UTC, `x.evtx` record 13 (4625 failed logon): `evidence```."""
+    first = finding.evidence[0]
+    title = escape(defang_text(finding.title[:TITLE_CHARS]))
+    ids = finding.facts.event_ids if isinstance(finding.facts, RuleHit) else []
+    named = ", ".join(f"{one} {names[one]}" for one in ids[:1] if names.get(one))
+    times = [getattr(finding.facts, name, None) for name in ("time", "first")]
+    time = next((one for one in times if one), None)
+    when = f", {time_words(time)}{' UTC' if time.endswith('Z') else ' (zone not stated)'}" if time else ""
+    count = getattr(finding.facts, "count", 1)
+    often = f", {plural(count, 'time')}" if isinstance(count, int) and count > 1 else ""
+    event = f" ({escape(named)})" if named else ""
+    excerpt = code_span(defang_text(first.excerpt), limit=EXCERPT_CHARS)
+    lead = f"**{title[:1].upper()}{title[1:]}** ({finding.severity.value}){often}{when}"
+    return f"{lead}, {place_words(first)}{event}: {excerpt}"
 
 
 def _nothing_found(findings: Sequence[AnyFinding], summaries: Sequence[EventsSummary]) -> str:
@@ -98,12 +164,7 @@ def _tactic_sentences(findings: Sequence[AnyFinding]) -> list[str]:
     is_weak = all(finding.severity in _WEAK for finding in shown)
     lead = "Weak signs of" if is_weak else "Likely" if len(facts) >= INDEPENDENT else "Signs of"
     tactics = " and ".join(filter(None, [", ".join(map(_tactic, named[:-1])), _tactic(named[-1])]))
-    sentences = [f"**{lead} {tactics}**: {technique_words(techniques)}."]
-    hits = with_facts(findings, RuleHit)
-    if hits:
-        worst = [code_span(hit.title, limit=90) for hit in hits[:NAMED]]
-        sentences.append(f"{plural(len(hits), 'rule')} matched; most severe: {', '.join(worst)}.")
-    return sentences
+    return [f"**{lead} {tactics}**: {technique_words(techniques)}."]
 
 
 def _tactic(name: str) -> str:
@@ -126,19 +187,21 @@ def accepted_sentence(findings: Sequence[AnyFinding]) -> str:
     return f"{plural(total, 'remote logon')} {'was' if total == 1 else 'were'} accepted: {most}{_more(len(pairs))}."
 
 
-def _logon_sentences(findings: Sequence[AnyFinding]) -> list[str]:
-    accepted = list(filter(None, [accepted_sentence(findings)]))
+def _attack_sentences(findings: Sequence[AnyFinding]) -> list[str]:
+    """Failed logons, and the accounts that were entered; none without a failure."""
     sources = [finding.facts for finding in with_facts(findings, LogonSource)]
     failures = sum(source.failures for source in sources)
     if not failures:
-        return accepted
+        return []
     attacking = sum(1 for source in sources if source.pattern != LoginPattern.FEW)
     counted = f"{plural(failures, 'failed logon')} from {plural(len(sources), 'source')}"
     sentences = [f"{counted} ({f'{attacking:,} attacking' if attacking else 'none attacking'})."]
-    targeted = [f.facts for f in with_facts(findings, LogonAccount) if f.facts.is_brute_forced]
+    targeted = [f for f in with_facts(findings, LogonAccount) if f.facts.is_brute_forced]
     if targeted:
-        names = ", ".join(f"{_name(account.account)} ({account.failures:,})" for account in targeted[:NAMED])
-        sentences.append(f"Targeted {_accounts(len(targeted))}: {names}{_more(len(targeted))}.")
+        names = ", ".join(f"{_name(one.facts.account)} ({one.facts.failures:,})" for one in targeted[:NAMED])
+        places = [position(one.evidence[0]) for one in targeted if one.evidence]
+        start = f"; first in {places[0]}" if places else ""
+        sentences.append(f"Targeted {_accounts(len(targeted))}: {names}{_more(len(targeted))}{start}.")
     entered = _compromised_accounts(findings)
     if entered:
         names = ", ".join(map(_name, entered[:NAMED]))
@@ -146,7 +209,7 @@ def _logon_sentences(findings: Sequence[AnyFinding]) -> list[str]:
         sentences.insert(0, f"{lead} ({_worst(findings)}, high confidence)")
     elif attacking:
         sentences.append("No attacking source logged on.")
-    return sentences + accepted
+    return sentences
 
 
 def _compromised_accounts(findings: Sequence[AnyFinding]) -> list[str]:
@@ -167,15 +230,19 @@ def _accounts(count: int) -> str:
 def _coverage(summary: EventsSummary) -> str:
     """How many events were read, from which hosts and period."""
     hosts = ", ".join(_name(row.host) for row in summary.by_host[:NAMED])
-    sentence = (
-        f"Read {plural(summary.events, 'event')}{f' from {hosts}' if hosts else ''}, "
-        f"{time_words(summary.first)} to {time_words(summary.last)}{period_zone(summary)}."
+    period = (
+        f", {time_words(summary.first)} to {time_words(summary.last)}{period_zone(summary)}" if summary.first else ""
     )
-    if summary.after or summary.before:
-        after = f" from {summary.after}" if summary.after else ""
-        before = f" before {summary.before}" if summary.before else ""
-        sentence += f" Only events{after}{before} of each day are counted."
-    return sentence
+    rules = f"; {summary.applicable_rules:,} of {plural(summary.rules, 'rule')} apply to them"
+    return f"{plural(summary.events, 'event')}{f' from {hosts}' if hosts else ''}{period}{rules}."
+
+
+def _window(summary: EventsSummary) -> str:
+    if not summary.after and not summary.before:
+        return ""
+    after = f" from {summary.after}" if summary.after else ""
+    before = f" before {summary.before}" if summary.before else ""
+    return f"Only events{after}{before} of each day are counted."
 
 
 def _columns(summary: EventsSummary) -> str:
@@ -186,7 +253,7 @@ def _columns(summary: EventsSummary) -> str:
     unused = summary.unused_columns
     rest = ", ".join(code_span(one, limit=40) for one in unused[:NAMED])
     more = f" and {len(unused) - NAMED:,} more" if len(unused) > NAMED else ""
-    return f"Columns read: {shown}{f'; not used: {rest}{more}' if unused else ''}."
+    return f" Columns read: {shown}{f'; not used: {rest}{more}' if unused else ''}."
 
 
 def _more(count: int) -> str:
@@ -215,10 +282,11 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
     return steps + answer_exports.steps(findings) + answer_activity.steps(findings)
 
 
-def body(findings: Sequence[AnyFinding]) -> str:
-    """All tables, those about other logs than Windows' first."""
-    bodies = (answer_exports.body(findings), answer_activity.body(findings), answer_tables.body(findings))
-    return "\n\n".join(filter(None, bodies))
+def folds(findings: Sequence[AnyFinding]) -> list[Fold]:
+    """All tables: the rules that matched, then those about other logs than Windows', then the rest."""
+    rules = answer_tables.rules_fold(findings)
+    others = [*answer_exports.folds(findings), *answer_activity.folds(findings), *answer_tables.folds(findings)]
+    return [*([rules] if rules is not None else []), *others]
 
 
 def _collection_steps(findings: Sequence[AnyFinding]) -> list[str]:
@@ -238,6 +306,11 @@ def _collection_steps(findings: Sequence[AnyFinding]) -> list[str]:
     return steps
 
 
+_MOMENTS = (
+    LogonSuccess, RuleHit, UnusualLogin, PortScan, DeniedTraffic, ProductAlert, NotableAction, WebClient, UnixChange,
+    CloudCall, CloudLogin, CloudRefusals, WeakTickets, LogGap, RemoteAccess, LogonSource,
+)  # fmt: skip
+"""Findings about single events or one actor, not about the whole log."""
 _FACTS = (
     RuleHit, LogonAccount, LogonSource, LogonSuccess, Logon, WeakTickets, UnusualLogin, PortScan, DeniedTraffic,
     ProductAlert, NotableAction, RemoteAccess, LogGap, WebClient, UnixChange, NetworkSummary, ProxySummary,
@@ -291,7 +364,8 @@ SECTION = Section(
         covers=frozenset({"indicators", "behaviours"}),
     ),
     verdict=verdict,
-    body=body,
+    facts=facts,
+    folds=folds,
     next_steps=next_steps,
     pictures=pictures,
 )

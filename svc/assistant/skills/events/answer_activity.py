@@ -6,11 +6,13 @@ from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, Severity, with_facts
 from svc.assistant.log_readers.shown_times import zoned
+from svc.assistant.skills.answer_parts import Fold
 from svc.assistant.skills.events.answer_tables import (
+    Table,
     TitledTable,
     position,
     time_words,
-    titled_tables,
+    titled_folds,
     zone_of_findings,
 )
 from svc.assistant.skills.events.findings import (
@@ -82,9 +84,9 @@ def steps(findings: Sequence[AnyFinding]) -> list[str]:
     return found
 
 
-def body(findings: Sequence[AnyFinding]) -> str:
-    """All tables that have rows, each under its title."""
-    return titled_tables(_TABLES, findings)
+def folds(findings: Sequence[AnyFinding]) -> list[Fold]:
+    """A fold for each kind of finding that has a table."""
+    return titled_folds(_TABLES, findings)
 
 
 def _place(finding: AnyFinding) -> str:
@@ -98,7 +100,7 @@ def _addresses(addresses: Sequence[str]) -> str:
     return ", ".join(code_span(defang_text(address)) for address in addresses[:NAMED])
 
 
-def _clients(findings: Sequence[Finding[WebClient]]) -> str:
+def _clients(findings: Sequence[Finding[WebClient]]) -> Table:
     rows = [
         (
             finding.severity.value,
@@ -114,14 +116,14 @@ def _clients(findings: Sequence[Finding[WebClient]]) -> str:
         for finding in findings
     ]
     headers = ("Severity", "Client", "What", "Requests", "Failed", "Attacks answered", "First", "Last", "Evidence")
-    return table(headers, rows)
+    return Table(headers=headers, rows=rows)
 
 
 def _counted(values: Sequence[tuple[str, int]]) -> str:
     return ", ".join(f"{code_span(defang_text(name) or '-', limit=50)} {count:,}" for name, count in values[:COUNTED])
 
 
-def _web(findings: Sequence[Finding[WebSummary]]) -> str:
+def _web(findings: Sequence[Finding[WebSummary]]) -> Table:
     rows = [
         row
         for facts in (finding.facts for finding in findings)
@@ -133,10 +135,10 @@ def _web(findings: Sequence[Finding[WebSummary]]) -> str:
         )
         if row[1]
     ]
-    return table(("What", "Most frequent"), rows)
+    return Table(headers=("What", "Most frequent"), rows=rows, count=sum(one.facts.requests for one in findings))
 
 
-def _changes(findings: Sequence[Finding[UnixChange]]) -> str:
+def _changes(findings: Sequence[Finding[UnixChange]]) -> Table:
     rows = [
         (
             finding.severity.value,
@@ -149,7 +151,7 @@ def _changes(findings: Sequence[Finding[UnixChange]]) -> str:
         )
         for finding in findings
     ]
-    return table(("Severity", "Change", "Object", "Host", "Count", "First", "Evidence"), rows)
+    return Table(headers=("Severity", "Change", "Object", "Host", "Count", "First", "Evidence"), rows=rows)
 
 
 def _commands(findings: Sequence[Finding[UnixSummary]]) -> str:
@@ -171,7 +173,7 @@ def _command(command: str) -> str:
     return code_span(defang_text(command), limit=120)
 
 
-def _calls(findings: Sequence[Finding[CloudCall]]) -> str:
+def _calls(findings: Sequence[Finding[CloudCall]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (
@@ -188,19 +190,19 @@ def _calls(findings: Sequence[Finding[CloudCall]]) -> str:
         for finding in findings
     ]
     headers = ("Severity", "Identity", "What", "Call", "Result", "Count", "Source", zoned("First", zone), "Evidence")
-    return table(headers, rows)
+    return Table(headers=headers, rows=rows)
 
 
-def _logins(findings: Sequence[Finding[CloudLogin]]) -> str:
+def _logins(findings: Sequence[Finding[CloudLogin]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (finding.severity.value, escape(finding.title), time_words(finding.facts.first), _place(finding))
         for finding in findings
     ]
-    return table(("Severity", "Login", zoned("First", zone), "Evidence"), rows)
+    return Table(headers=("Severity", "Login", zoned("First", zone), "Evidence"), rows=rows)
 
 
-def _refusals(findings: Sequence[Finding[CloudRefusals]]) -> str:
+def _refusals(findings: Sequence[Finding[CloudRefusals]]) -> Table:
     rows = [
         (
             finding.severity.value,
@@ -212,10 +214,10 @@ def _refusals(findings: Sequence[Finding[CloudRefusals]]) -> str:
         )
         for finding in findings
     ]
-    return table(("Severity", "Identity", "Denied calls", "Most frequent", "Source", "Evidence"), rows)
+    return Table(headers=("Severity", "Identity", "Denied calls", "Most frequent", "Source", "Evidence"), rows=rows)
 
 
-def _identities(findings: Sequence[Finding[CloudIdentity]]) -> str:
+def _identities(findings: Sequence[Finding[CloudIdentity]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (
@@ -229,18 +231,19 @@ def _identities(findings: Sequence[Finding[CloudIdentity]]) -> str:
         )
         for facts in (finding.facts for finding in findings)
     ]
-    return table(
-        ("Identity", "Calls", "Errors", "Source", "Most frequent", zoned("First", zone), zoned("Last", zone)), rows
+    return Table(
+        headers=("Identity", "Calls", "Errors", "Source", "Most frequent", zoned("First", zone), zoned("Last", zone)),
+        rows=rows,
     )
 
 
 _TABLES: tuple[TitledTable, ...] = (
-    (WebClient, "Clients that attack or probe", _clients),
-    (WebSummary, "Requests", _web),
-    (UnixChange, "Changes on the host", _changes),
-    (UnixSummary, "Commands", _commands),
-    (CloudCall, "Risky calls", _calls),
-    (CloudLogin, "Console logins", _logins),
-    (CloudRefusals, "Identities with many denied calls", _refusals),
-    (CloudIdentity, "Identities", _identities),
+    (WebClient, ("client that attacks or probes", "clients that attack or probe"), _clients),
+    (WebSummary, ("request", "requests"), _web),
+    (UnixChange, ("change on the host", "changes on the host"), _changes),
+    (UnixSummary, ("command", "Commands"), _commands),
+    (CloudCall, ("risky call", "risky calls"), _calls),
+    (CloudLogin, ("console login", "console logins"), _logins),
+    (CloudRefusals, ("identity with many denied calls", "identities with many denied calls"), _refusals),
+    (CloudIdentity, ("identity", "identities"), _identities),
 )

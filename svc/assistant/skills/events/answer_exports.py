@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, Severity, with_facts
+from svc.assistant.skills.answer_parts import Fold
 from svc.assistant.skills.events.activity_findings import (
     DeniedTraffic,
     NetworkSummary,
@@ -14,9 +15,9 @@ from svc.assistant.skills.events.activity_findings import (
     ProxySummary,
     UnusualLogin,
 )
-from svc.assistant.skills.events.answer_tables import TitledTable, position, time_words, titled_tables
+from svc.assistant.skills.events.answer_tables import Table, TitledTable, position, time_words, titled_folds
 from svc.untrusted.defang import defang_text
-from svc.untrusted.markup import code_span, escape, plural, table
+from svc.untrusted.markup import code_span, escape, plural
 
 NAMED = 3
 COUNTED = 5
@@ -34,10 +35,20 @@ def sentences(findings: Sequence[AnyFinding]) -> list[str]:
     if actions:
         shown = "; ".join(escape(finding.title) for finding in actions[:NAMED])
         said.append(f"{plural(len(actions), 'notable action')}: {shown}{_more(len(actions))}.")
-    for summary in (finding.facts for finding in with_facts(findings, ProxySummary)):
-        requests = f"{plural(summary.requests, 'request')} to {plural(summary.hosts, 'host')}"
-        rare = f"; requested once: {_names(summary.once[:NAMED])}{_more(len(summary.once))}" if summary.once else ""
-        said.append(f"{requests}, {summary.refused:,} refused{rare}.")
+    return said
+
+
+def figures(findings: Sequence[AnyFinding]) -> list[str]:
+    """Sentences that count connections and requests, whatever was found in them."""
+    said = []
+    scanned = "" if with_facts(findings, PortScan) else "; no port scan among them"
+    for traffic in (finding.facts for finding in with_facts(findings, NetworkSummary)):
+        counted = f"{plural(traffic.connections, 'connection')} from {plural(traffic.sources, 'address', 'addresses')}"
+        said.append(f"{counted}, {traffic.denied:,} denied or unanswered{scanned}.")
+    for proxy in (finding.facts for finding in with_facts(findings, ProxySummary)):
+        requests = f"{plural(proxy.requests, 'request')} to {plural(proxy.hosts, 'host')}"
+        rare = f"; requested once: {_names(proxy.once[:NAMED])}{_more(len(proxy.once))}" if proxy.once else ""
+        said.append(f"{requests}, {proxy.refused:,} refused{rare}.")
     return said
 
 
@@ -51,10 +62,6 @@ def _scan_sentences(findings: Sequence[AnyFinding]) -> list[str]:
     if through:
         shown = "; ".join(escape(defang_text(finding.title)) for finding in through[:NAMED])
         said.append(f"**Allowed after denials**: {shown}{_more(len(through))}.")
-    for summary in (finding.facts for finding in with_facts(findings, NetworkSummary)):
-        counted = f"{plural(summary.connections, 'connection')} from {plural(summary.sources, 'address', 'addresses')}"
-        scanned = "" if scans else "; no port scan among them"
-        said.append(f"{counted}, {summary.denied:,} denied or unanswered{scanned}.")
     return said
 
 
@@ -100,9 +107,9 @@ def steps(findings: Sequence[AnyFinding]) -> list[str]:
     return found
 
 
-def body(findings: Sequence[AnyFinding]) -> str:
-    """All tables that have rows, each under its title."""
-    return titled_tables(_TABLES, findings)
+def folds(findings: Sequence[AnyFinding]) -> list[Fold]:
+    """A fold for each kind of finding that has a table."""
+    return titled_folds(_TABLES, findings)
 
 
 def _place(finding: AnyFinding) -> str:
@@ -116,7 +123,7 @@ def _names(values: Sequence[str]) -> str:
     return ", ".join(code_span(defang_text(value), limit=60) for value in values[:COUNTED]) or "—"
 
 
-def _scans(findings: Sequence[Finding[PortScan]]) -> str:
+def _scans(findings: Sequence[Finding[PortScan]]) -> Table:
     rows = [
         (
             finding.severity.value,
@@ -136,10 +143,10 @@ def _scans(findings: Sequence[Finding[PortScan]]) -> str:
     ]
     headers = ("Severity", "Source", "Targets", "Hosts", "Ports", "Attempts", "Denied", "Allowed", "First", "Last",
                "Evidence")  # fmt: skip
-    return table(headers, rows)
+    return Table(headers=headers, rows=rows)
 
 
-def _denials(findings: Sequence[Finding[DeniedTraffic]]) -> str:
+def _denials(findings: Sequence[Finding[DeniedTraffic]]) -> Table:
     rows = [
         (
             finding.severity.value,
@@ -153,10 +160,12 @@ def _denials(findings: Sequence[Finding[DeniedTraffic]]) -> str:
         for finding in findings
         for facts in (finding.facts,)
     ]
-    return table(("Severity", "Source", "Destination", "Denied", "Allowed after that", "First", "Evidence"), rows)
+    return Table(
+        headers=("Severity", "Source", "Destination", "Denied", "Allowed after that", "First", "Evidence"), rows=rows
+    )
 
 
-def _connections(findings: Sequence[Finding[NetworkSummary]]) -> str:
+def _connections(findings: Sequence[Finding[NetworkSummary]]) -> Table:
     rows = [
         row
         for facts in (finding.facts for finding in findings)
@@ -168,10 +177,10 @@ def _connections(findings: Sequence[Finding[NetworkSummary]]) -> str:
         )
         if row[1]
     ]  # fmt: skip
-    return table(("What", "Most frequent"), rows)
+    return Table(headers=("What", "Most frequent"), rows=rows, count=sum(one.facts.connections for one in findings))
 
 
-def _proxy(findings: Sequence[Finding[ProxySummary]]) -> str:
+def _proxy(findings: Sequence[Finding[ProxySummary]]) -> Table:
     rows = [
         row
         for facts in (finding.facts for finding in findings)
@@ -181,10 +190,10 @@ def _proxy(findings: Sequence[Finding[ProxySummary]]) -> str:
             ("Requested once", _names(facts.once)),
         )
     ]  # fmt: skip
-    return table(("What", "Hosts"), rows)
+    return Table(headers=("What", "Hosts"), rows=rows, count=sum(one.facts.requests for one in findings))
 
 
-def _unusual(findings: Sequence[Finding[UnusualLogin]]) -> str:
+def _unusual(findings: Sequence[Finding[UnusualLogin]]) -> Table:
     rows = [
         (
             finding.severity.value,
@@ -198,10 +207,10 @@ def _unusual(findings: Sequence[Finding[UnusualLogin]]) -> str:
         for finding in findings
         for facts in (finding.facts,)
     ]
-    return table(("Severity", "Account", "Source", "Why", "Usual sources", "Time", "Evidence"), rows)
+    return Table(headers=("Severity", "Account", "Source", "Why", "Usual sources", "Time", "Evidence"), rows=rows)
 
 
-def _alerts(findings: Sequence[Finding[ProductAlert]]) -> str:
+def _alerts(findings: Sequence[Finding[ProductAlert]]) -> Table:
     rows = [
         (
             finding.severity.value,
@@ -215,10 +224,10 @@ def _alerts(findings: Sequence[Finding[ProductAlert]]) -> str:
         for finding in findings
         for facts in (finding.facts,)
     ]
-    return table(("Severity", "Alert", "Rated", "Count", "Affected", "First", "Evidence"), rows)
+    return Table(headers=("Severity", "Alert", "Rated", "Count", "Affected", "First", "Evidence"), rows=rows)
 
 
-def _actions(findings: Sequence[Finding[NotableAction]]) -> str:
+def _actions(findings: Sequence[Finding[NotableAction]]) -> Table:
     rows = [
         (
             finding.severity.value,
@@ -236,15 +245,15 @@ def _actions(findings: Sequence[Finding[NotableAction]]) -> str:
         for facts in (finding.facts,)
     ]
     headers = ("Severity", "What", "Action", "Account", "Target", "Source", "Outcome", "Count", "First", "Evidence")
-    return table(headers, rows)
+    return Table(headers=headers, rows=rows)
 
 
 _TABLES: tuple[TitledTable, ...] = (
-    (PortScan, "Port scans", _scans),
-    (DeniedTraffic, "Denied connections", _denials),
-    (UnusualLogin, "Unusual logins", _unusual),
-    (ProductAlert, "Alerts of other products", _alerts),
-    (NotableAction, "Notable actions", _actions),
-    (NetworkSummary, "Connections", _connections),
-    (ProxySummary, "Requests through the proxy", _proxy),
+    (PortScan, ("port scan", "port scans"), _scans),
+    (DeniedTraffic, ("denied connection", "denied connections"), _denials),
+    (UnusualLogin, ("unusual login", "unusual logins"), _unusual),
+    (ProductAlert, ("alert of another product", "alerts of other products"), _alerts),
+    (NotableAction, ("notable action", "notable actions"), _actions),
+    (NetworkSummary, ("connection", "connections"), _connections),
+    (ProxySummary, ("request through the proxy", "requests through the proxy"), _proxy),
 )

@@ -1,15 +1,18 @@
-"""The tables of the answer about an event log: tactics, timeline, rules, logons, remote access, processes, gaps."""
+"""The tables of the answer about an event log: rules, logons, remote access, processes, gaps, kinds of events."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import msgspec
+
 from svc.assistant.findings import AnyFinding, Evidence, Facts, Finding, with_facts
 from svc.assistant.knowledge.attack_names import attack_name, tactic_name
 from svc.assistant.log_readers.login_counting import NO_ACCOUNT
 from svc.assistant.log_readers.shown_times import zone_of, zoned
 from svc.assistant.log_readers.timestamps import MONTH_NAMES
+from svc.assistant.skills.answer_parts import Fold, fold_of
 from svc.assistant.skills.events.findings import (
     EventsSummary,
     EventTactics,
@@ -23,36 +26,65 @@ from svc.assistant.skills.events.findings import (
     RemoteAccess,
     RuleHit,
     TacticIndicator,
-    Timeline,
-    TimelineMoment,
     WeakTickets,
 )
-from svc.assistant.skills.events.rule_hits import RANK
 from svc.untrusted.defang import defang_text
-from svc.untrusted.markup import code_block, code_span, cut, escape, plural, table
+from svc.untrusted.markup import code_block, code_span, cut, escape, plural
 
 EVIDENCE_CHARS = 140
 NAMED = 3  # accounts, hosts or techniques in one cell
 TREE_LINES = 60  # of one tree
 TREES = 4
-TIMELINE_ROWS = 30
 
 
-def body(findings: Sequence[AnyFinding]) -> str:
-    """All tables that have rows, each under its title."""
-    return titled_tables(_TABLES, findings)
+def folds(findings: Sequence[AnyFinding]) -> list[Fold]:
+    """A fold for each kind of finding that has a table."""
+    return [*titled_folds(_TABLES, findings), *_trees_fold(findings)]
 
 
-TitledTable = tuple[type[Facts], str, Callable[[Sequence[Finding[Any]]], str]]
+def rules_fold(findings: Sequence[AnyFinding]) -> Fold | None:
+    """The rules that matched, and the facts that point to a tactic and are no rule, each with its first event."""
+    hits, tactics = with_facts(findings, RuleHit), with_facts(findings, EventTactics)
+    zone = zone_of_findings(hits)
+    named = {hit.title for hit in hits}
+    signs = [(one, sign) for one in tactics for sign in one.facts.indicators if sign.what not in named]
+    rows = [_rule_row(hit) for hit in hits] + [_sign_row(one, sign) for one, sign in signs]
+    headers = (
+        "Severity", "Rule or fact", "Tactics", "Techniques", "Matches", zoned("First", zone), "Hosts", "Evidence",
+    )  # fmt: skip
+    if not rows:
+        return None
+    signed = plural(len(rows), "sign of a tactic", "signs of tactics")
+    title = f"{plural(len(hits), 'rule')} that matched" if hits else signed
+    if hits and signs:
+        title += f", {plural(len(signs), 'other sign of a tactic', 'other signs of tactics')}"
+    return Fold(title=title, headers=headers, rows=rows, text=_authors(hits))
 
 
-def titled_tables(tables: Sequence[TitledTable], findings: Sequence[AnyFinding]) -> str:
-    """Render each table whose facts occur among the findings, under its title."""
-    parts: list[str] = []
-    for facts, title, render in tables:
+class Table(msgspec.Struct, frozen=True, kw_only=True):
+    """A table of findings. ``count`` is what its rows stand for if it is not their number."""
+
+    headers: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    count: int | None = None
+
+
+TitledTable = tuple[type[Facts], tuple[str, str], Callable[[Sequence[Finding[Any]]], Table | str]]
+"""The facts, what one and several of the rows are called, and the table; a text has no rows to count."""
+
+
+def titled_folds(tables: Sequence[TitledTable], findings: Sequence[AnyFinding]) -> list[Fold]:
+    """Render each table whose facts occur among the findings as a fold, with the number of its rows."""
+    made = []
+    for facts, (one, many), render in tables:
         if found := with_facts(findings, facts):
-            parts += [f"**{title}**", render(found)]
-    return "\n\n".join(parts)
+            match render(found):
+                case Table(headers=headers, rows=rows, count=count):
+                    title = plural(len(rows) if count is None else count, one, many)
+                    made.append(Fold(title=title, headers=headers, rows=rows))
+                case str(text):
+                    made.append(fold_of(many, text))
+    return made
 
 
 def time_words(value: str | None) -> str:
@@ -113,67 +145,45 @@ def _counted(values: Sequence[tuple[str, int]]) -> str:
     return f"{shown}{' …' if len(values) > NAMED else ''}" or "—"
 
 
-def _tactics(findings: Sequence[Finding[EventTactics]]) -> str:
-    rows = [_tactic_row(finding, indicator) for finding in findings for indicator in finding.facts.indicators]
-    zone = zone_of(indicator.first for finding in findings for indicator in finding.facts.indicators)
-    headers = ("Tactic", "Technique", "Rule or fact", "Severity", "Count", zoned("First", zone), "Evidence")
-    return table(headers, rows)
-
-
-def _tactic_row(finding: Finding[EventTactics], indicator: TacticIndicator) -> tuple[str, ...]:
-    source = finding.evidence[0].source if finding.evidence else ""
-    has_records = bool(finding.evidence and finding.evidence[0].record is not None)
-    at = f"{'record' if has_records else 'line'} {'' if indicator.number is None else indicator.number}"
+def _rule_row(finding: Finding[RuleHit]) -> tuple[str, ...]:
+    facts = finding.facts
     return (
-        escape(tactic_name(indicator.tactic)),
-        technique_words(indicator.techniques),
-        _name(indicator.what, 90),
-        indicator.severity.value,
-        f"{indicator.count:,}",
-        time_words(indicator.first),
-        f"{code_span(source, limit=40)} {at}: {_excerpt(indicator.excerpt)}",
+        finding.severity.value,
+        _name(finding.title, 90),
+        ", ".join(escape(tactic_name(one)) for one in facts.tactics) or "—",
+        technique_words(finding.techniques),
+        f"{facts.count:,}",
+        time_words(facts.first),
+        _names(facts.hosts),
+        _first_evidence(finding),
     )
 
 
-def _timeline(findings: Sequence[Finding[Timeline]]) -> str:
-    rows = [
-        (
-            time_words(moment.time), moment.severity.value, _address(moment.host, 40), _name(moment.what, 80),
-            str(moment.count), "" if moment.number is None else str(moment.number), _excerpt(moment.excerpt),
-        )
-        for finding in findings for moment in _most_severe(finding.facts.moments)
-    ]  # fmt: skip
-    total = sum(len(finding.facts.moments) for finding in findings)
-    zone = zone_of(moment.time for finding in findings for moment in finding.facts.moments)
-    headers = (zoned("Time", zone), "Severity", "Host", "What", "Count", "Record or line", "Evidence")
-    shown = table(headers, rows, limit=TIMELINE_ROWS)
-    return shown + (f"\n\nThe {TIMELINE_ROWS} most severe of {total:,} moments." if total > TIMELINE_ROWS else "")
+def _authors(hits: Sequence[Finding[RuleHit]]) -> str:
+    """Who wrote the rules, and their licences, which ask for that."""
+    rights = dict.fromkeys(
+        f"{escape(hit.facts.author or 'an author who is not stated')} ({_name(hit.facts.license)})" for hit in hits
+    )
+    return f"Rules by {', '.join(rights)}." if rights else ""
 
 
-def _most_severe(moments: Sequence[TimelineMoment]) -> list[TimelineMoment]:
-    """The TIMELINE_ROWS most severe moments, still in chronological order."""
-    worst = sorted(range(len(moments)), key=lambda index: RANK[moments[index].severity])[:TIMELINE_ROWS]
-    return [moments[index] for index in sorted(worst)]
+def _sign_row(finding: Finding[EventTactics], sign: TacticIndicator) -> tuple[str, ...]:
+    source = finding.evidence[0].source if finding.evidence else ""
+    has_records = bool(finding.evidence and finding.evidence[0].record is not None)
+    at = f"{'record' if has_records else 'line'} {'' if sign.number is None else f'{sign.number:,}'}"
+    return (
+        sign.severity.value,
+        _name(sign.what, 90),
+        escape(tactic_name(sign.tactic)),
+        technique_words(sign.techniques),
+        f"{sign.count:,}",
+        time_words(sign.first),
+        "—",
+        f"{code_span(source, limit=40)} {at}: {_excerpt(sign.excerpt)}",
+    )
 
 
-def _rules(findings: Sequence[Finding[RuleHit]]) -> str:
-    zone = zone_of_findings(findings)
-    rows = [
-        (
-            finding.severity.value, _name(finding.title, 90),
-            ", ".join(escape(tactic_name(one)) for one in finding.facts.tactics) or "—",
-            technique_words(finding.techniques), f"{finding.facts.count:,}", time_words(finding.facts.first),
-            _names(finding.facts.hosts), escape(finding.facts.author or "not stated"), _name(finding.facts.license),
-        )
-        for finding in findings
-    ]  # fmt: skip
-    headers = (
-        "Severity", "Rule", "Tactics", "Techniques", "Matches", zoned("First", zone), "Hosts", "Author", "Licence",
-    )  # fmt: skip
-    return table(headers, rows)
-
-
-def _successes(findings: Sequence[Finding[LogonSuccess]]) -> str:
+def _successes(findings: Sequence[Finding[LogonSuccess]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (
@@ -187,10 +197,10 @@ def _successes(findings: Sequence[Finding[LogonSuccess]]) -> str:
         "Severity", "Account", "Source", zoned("Logged on", zone), "Record or line", "Logon type", "Preceding failures",
         "Failures (account)",
     )  # fmt: skip
-    return table(headers, rows)
+    return Table(headers=headers, rows=rows)
 
 
-def _sources(findings: Sequence[Finding[LogonSource]]) -> str:
+def _sources(findings: Sequence[Finding[LogonSource]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (
@@ -207,10 +217,10 @@ def _sources(findings: Sequence[Finding[LogonSource]]) -> str:
         "Source", "Failures", "Accounts", zoned("First", zone), zoned("Last", zone), "Rate/min", "Logon type",
         "Reason", "Pattern", "Logged on",
     )  # fmt: skip
-    return table(headers, rows)
+    return Table(headers=headers, rows=rows)
 
 
-def _accounts(findings: Sequence[Finding[LogonAccount]]) -> str:
+def _accounts(findings: Sequence[Finding[LogonAccount]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (
@@ -225,10 +235,10 @@ def _accounts(findings: Sequence[Finding[LogonAccount]]) -> str:
         "Account", "Failures", "Sources", zoned("First", zone), zoned("Last", zone), "Brute force",
         "Lockouts", "Logged on from",
     )  # fmt: skip
-    return table(headers, rows)
+    return Table(headers=headers, rows=rows)
 
 
-def _tickets(findings: Sequence[Finding[WeakTickets]]) -> str:
+def _tickets(findings: Sequence[Finding[WeakTickets]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (
@@ -237,10 +247,10 @@ def _tickets(findings: Sequence[Finding[WeakTickets]]) -> str:
         )
         for finding in findings
     ]  # fmt: skip
-    return table(("Account", "Source", "Requests", "Services", zoned("First", zone), "Evidence"), rows)
+    return Table(headers=("Account", "Source", "Requests", "Services", zoned("First", zone), "Evidence"), rows=rows)
 
 
-def _logons(findings: Sequence[Finding[Logon]]) -> str:
+def _logons(findings: Sequence[Finding[Logon]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (
@@ -254,10 +264,10 @@ def _logons(findings: Sequence[Finding[Logon]]) -> str:
         "Account", "Logon type", "Source", "Host", "Count", zoned("First", zone), zoned("Last", zone),
         "Preceding failures", "Privileged",
     )  # fmt: skip
-    return table(headers, rows, limit=15)
+    return Table(headers=headers, rows=rows)
 
 
-def _remote(findings: Sequence[Finding[RemoteAccess]]) -> str:
+def _remote(findings: Sequence[Finding[RemoteAccess]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (
@@ -268,7 +278,15 @@ def _remote(findings: Sequence[Finding[RemoteAccess]]) -> str:
         for finding in findings
     ]  # fmt: skip
     headers = ("Method", "Detail", "Account", "Source", "Host", "Count", zoned("First", zone), "Evidence")
-    return table(headers, rows, limit=15)
+    return Table(headers=headers, rows=rows)
+
+
+def _trees_fold(findings: Sequence[AnyFinding]) -> list[Fold]:
+    trees = with_facts(findings, ProcessTree)
+    if not trees:
+        return []
+    count = plural(sum(tree.facts.processes for tree in trees), "process", "processes")
+    return [fold_of(f"{count} in {plural(len(trees), 'tree')}", _trees(trees))]
 
 
 def _trees(findings: Sequence[Finding[ProcessTree]]) -> str:
@@ -292,7 +310,7 @@ def _tree_lines(tree: ProcessTree) -> list[str]:
     return lines
 
 
-def _gaps(findings: Sequence[Finding[LogGap]]) -> str:
+def _gaps(findings: Sequence[Finding[LogGap]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (finding.severity.value, finding.facts.gap, escape(finding.title), time_words(finding.facts.start),
@@ -300,10 +318,10 @@ def _gaps(findings: Sequence[Finding[LogGap]]) -> str:
         for finding in findings
     ]  # fmt: skip
     headers = ("Severity", "Gap", "What", zoned("Start", zone), zoned("End", zone), "Why", "Evidence")
-    return table(headers, rows, limit=12)
+    return Table(headers=headers, rows=rows)
 
 
-def _rare(findings: Sequence[Finding[RareValue]]) -> str:
+def _rare(findings: Sequence[Finding[RareValue]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
         (escape(finding.facts.what), _name(finding.facts.value, 100),
@@ -311,30 +329,21 @@ def _rare(findings: Sequence[Finding[RareValue]]) -> str:
          _first_evidence(finding))
         for finding in findings
     ]  # fmt: skip
-    return table(("Type", "Value", "Count", zoned("First", zone), "Evidence"), rows, limit=15)
+    return Table(headers=("Type", "Value", "Count", zoned("First", zone), "Evidence"), rows=rows)
 
 
-def _summaries(findings: Sequence[Finding[EventsSummary]]) -> str:
-    blocks = []
-    for facts in (finding.facts for finding in findings):
-        rows = [
-            (
-                _name(row.log, 60),
-                "—" if row.id is None else str(row.id),
-                escape(row.meaning) or "—",
-                f"{row.count:,}",
-            )
-            for row in facts.by_kind
-        ]
-        period = f"{time_words(facts.first)} to {time_words(facts.last)}{period_zone(facts)}"
-        hosts = _counted([(row.host, row.count) for row in facts.by_host])
-        accounts = _counted([(row.account, row.count) for row in facts.by_account])
-        lead = (
-            f"Read {plural(facts.events, 'event')} ({escape(facts.form)}) from {period}; hosts: {hosts}; "
-            f"accounts: {accounts}. {plural(facts.rules, 'rule')} ran, {facts.applicable_rules:,} of them apply to it."
+def _summaries(findings: Sequence[Finding[EventsSummary]]) -> Table:
+    rows = [
+        (
+            _name(row.log, 60),
+            "—" if row.id is None else str(row.id),
+            escape(row.meaning) or "—",
+            f"{row.count:,}",
         )
-        blocks += [lead, table(("Log", "ID", "Meaning", "Events"), rows, limit=15)]
-    return "\n\n".join(blocks)
+        for finding in findings
+        for row in finding.facts.by_kind
+    ]
+    return Table(headers=("Log", "ID", "Meaning", "Events"), rows=rows, count=sum(one.facts.kinds for one in findings))
 
 
 def period_zone(facts: EventsSummary) -> str:
@@ -345,17 +354,13 @@ def period_zone(facts: EventsSummary) -> str:
 
 
 _TABLES: tuple[TitledTable, ...] = (
-    (EventTactics, "Tactics", _tactics),
-    (Timeline, "Timeline", _timeline),
-    (RuleHit, "Rules that matched", _rules),
-    (LogonSuccess, "Logon after failures", _successes),
-    (Logon, "Accepted logons", _logons),
-    (LogonSource, "Failed logons by source", _sources),
-    (LogonAccount, "Failed logons by account", _accounts),
-    (WeakTickets, "Kerberos tickets with weak encryption", _tickets),
-    (RemoteAccess, "Remote access", _remote),
-    (ProcessTree, "Processes", _trees),
-    (LogGap, "Log gaps", _gaps),
-    (RareValue, "Rare values", _rare),
-    (EventsSummary, "What was read", _summaries),
+    (LogonSuccess, ("logon after failures", "logons after failures"), _successes),
+    (Logon, ("accepted logon", "accepted logons"), _logons),
+    (LogonSource, ("source of failed logons", "sources of failed logons"), _sources),
+    (LogonAccount, ("account with failed logons", "accounts with failed logons"), _accounts),
+    (WeakTickets, ("request for tickets with weak encryption", "requests for tickets with weak encryption"), _tickets),
+    (RemoteAccess, ("remote access", "ways of remote access"), _remote),
+    (LogGap, ("gap in the log", "gaps in the log"), _gaps),
+    (RareValue, ("rare value", "rare values"), _rare),
+    (EventsSummary, ("kind of event", "kinds of events"), _summaries),
 )

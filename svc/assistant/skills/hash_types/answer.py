@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, InputKind, with_facts
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.hash_types.findings import HashType
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.markup import code_span, plural, table
@@ -68,5 +69,5 @@ SECTION = Section(
         ),
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
 )

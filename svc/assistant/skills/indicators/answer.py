@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, InputKind, kind_of, with_facts
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.indicators.findings import IndicatorFacts, XmlAttack
 from svc.assistant.skills.indicators.pictures import pictures
 from svc.assistant.skills.indicators.tables import is_quiet, search_steps, tables_by_type, type_name
@@ -83,7 +84,7 @@ SECTION = Section(
         ),
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=search_steps,
     pictures=pictures,
 )

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
 from svc.assistant.log_readers.login_counting import LoginPattern
 from svc.assistant.log_readers.shown_times import time_words, zone_words, zoned
+from svc.assistant.skills.answer_parts import Fold
 from svc.assistant.skills.logins.findings import (
     AuthAccount,
     AuthSource,
@@ -17,45 +18,46 @@ from svc.assistant.skills.logins.findings import (
 )
 from svc.assistant.skills.logins.pictures import pictures
 from svc.assistant.skills.logins.questions import LOGIN_QUESTIONS, asked_fields
-from svc.assistant.skills.logins.verdicts import BAD, accepted_logins, verdict
+from svc.assistant.skills.logins.verdicts import BAD, accepted_logins, facts, verdict
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.defang import defang_text
-from svc.untrusted.markup import code_span, escape, plural, table
+from svc.untrusted.markup import code_span, escape, plural
 
-NAMED = 4  # accounts, sources or hosts in one cell or sentence
+NAMED = 4  # accounts or sources in one cell
 STEP_NAMES = 3  # in one piece of advice
 CELL_NAMES = 3  # in one cell
 _LOCAL = (LoginAccess.SUDO, LoginAccess.SU)
 
 
-def body(findings: Sequence[AnyFinding]) -> str:
+def folds(findings: Sequence[AnyFinding]) -> list[Fold]:
     """Accepted logins first, then what is unusual, accounts, sources, sudo and su, with the evidence."""
     zone = zone_words(finding.facts.zone for finding in with_facts(findings, AuthSummary))
-    parts = []
-    if logins := accepted_logins(findings):
-        parts += ["**Accepted logins**", _success_table(logins, zone)]
-    if unusual := with_facts(findings, AuthUnusual):
-        parts += ["**Unusual logins**", _unusual_table(unusual, zone)]
-    if accounts := with_facts(findings, AuthAccount):
-        parts += ["**By account**", _account_table([finding.facts for finding in accounts], zone)]
-    if sources := with_facts(findings, AuthSource):
-        parts += ["**By source**", _source_table([finding.facts for finding in sources], zone)]
     local = [finding for finding in with_facts(findings, AuthSuccess) if finding.facts.access in _LOCAL]
-    if local:
-        parts += ["**sudo and su**", _success_table(local, zone)]
-    if shown := _evidence_rows(findings):
-        parts += ["**Evidence**", table(("File", "Line", "Text"), shown, limit=12)]
-    parts += [_coverage(finding.facts) for finding in with_facts(findings, AuthSummary)]
-    return "\n\n".join(parts)
+    evidence = _evidence_rows(findings)
+    made = (
+        _success_fold("accepted login", accepted_logins(findings), zone),
+        _unusual_fold(with_facts(findings, AuthUnusual), zone),
+        _account_fold([finding.facts for finding in with_facts(findings, AuthAccount)], zone),
+        _source_fold([finding.facts for finding in with_facts(findings, AuthSource)], zone),
+        _success_fold("use of sudo and su", local, zone, many="uses of sudo and su"),
+        Fold(
+            title=plural(len(evidence), "line of evidence", "lines of evidence"),
+            headers=("File", "Line", "Text"),
+            rows=evidence,
+        ),
+    )
+    return [fold for fold in made if fold.rows]
 
 
-def _success_table(entries: Sequence[Finding[AuthSuccess]], zone: str) -> str:
+def _success_fold(noun: str, entries: Sequence[Finding[AuthSuccess]], zone: str, many: str | None = None) -> Fold:
     rows = [_success_row(finding.severity, finding.facts) for finding in entries]
     headers = (
         "Severity", "Account", "Source", "Method", zoned("Login time", zone), "Line", "Count", "Seen before",
         "Preceding failures", "Failures (account)",
     )  # fmt: skip
-    return table(headers, rows)
+    count = sum(finding.facts.count for finding in entries)
+    of_rows = f" in {plural(len(rows), 'row')}" if count != len(rows) else ""
+    return Fold(title=plural(count, noun, many) + of_rows, headers=headers, rows=rows)
 
 
 def _success_row(severity: Severity, login: AuthSuccess) -> tuple[str, ...]:
@@ -74,7 +76,7 @@ def _success_row(severity: Severity, login: AuthSuccess) -> tuple[str, ...]:
     )
 
 
-def _unusual_table(found: Sequence[Finding[AuthUnusual]], zone: str) -> str:
+def _unusual_fold(found: Sequence[Finding[AuthUnusual]], zone: str) -> Fold:
     rows = [
         (
             finding.severity.value,
@@ -87,10 +89,11 @@ def _unusual_table(found: Sequence[Finding[AuthUnusual]], zone: str) -> str:
         )
         for finding in found
     ]
-    return table(("Severity", "Account", "Source", "Method", zoned("Login time", zone), "Line", "Why"), rows)
+    headers = ("Severity", "Account", "Source", "Method", zoned("Login time", zone), "Line", "Why")
+    return Fold(title=plural(len(rows), "unusual login"), headers=headers, rows=rows)
 
 
-def _source_table(sources: Sequence[AuthSource], zone: str) -> str:
+def _source_fold(sources: Sequence[AuthSource], zone: str) -> Fold:
     rows = [
         (
             code_span(defang_text(source.source)),
@@ -109,10 +112,12 @@ def _source_table(sources: Sequence[AuthSource], zone: str) -> str:
         "Source", "Failures", "No password tried", "Accounts", zoned("First", zone), zoned("Last", zone), "Rate/min",
         "Pattern", "Compromised",
     )  # fmt: skip
-    return table(headers, rows)
+    return Fold(
+        title=plural(len(rows), "source of failed logins", "sources of failed logins"), headers=headers, rows=rows
+    )
 
 
-def _account_table(accounts: Sequence[AuthAccount], zone: str) -> str:
+def _account_fold(accounts: Sequence[AuthAccount], zone: str) -> Fold:
     rows = [
         (
             code_span(account.account, limit=60),
@@ -133,7 +138,8 @@ def _account_table(accounts: Sequence[AuthAccount], zone: str) -> str:
         "Account", "Failures", "No password tried", "Sources", zoned("First", zone), zoned("Last", zone), "Brute force",
         "Compromised from",
     )  # fmt: skip
-    return table(headers, rows)
+    title = plural(len(rows), "account with failed logins", "accounts with failed logins")
+    return Fold(title=title, headers=headers, rows=rows)
 
 
 def _counted(total: int, named: Sequence[tuple[str, int]]) -> str:
@@ -152,27 +158,6 @@ def _evidence_rows(findings: Sequence[AnyFinding]) -> list[tuple[str, str, str]]
         for e in finding.evidence
     }
     return list(rows)
-
-
-def _coverage(summary: AuthSummary) -> str:
-    """What was read: lines, hosts, period and accepted logins."""
-    hosts = summary.hosts
-    named = f" on {', '.join(code_span(host, limit=60) for host in hosts[:NAMED])}" if hosts else ""
-    zone = {"Z": "UTC", "UTC": "UTC", "+00:00": "UTC", "not stated": "time zone not stated"}.get(
-        summary.zone, f"zone {summary.zone}"
-    )
-    others = [
-        f"{plural(count, 'use')} of {what}"
-        for count, what in ((summary.local_sessions, "sudo and su"), (summary.jobs, "sessions by services"))
-        if count
-    ]
-    aside = f"; not counted as logins: {', '.join(others)}" if others else ""
-    year = "" if summary.has_year else "; timestamps have no year"
-    period = f", from {time_words(summary.first)} to {time_words(summary.last)} ({zone}{year})" if summary.first else ""
-    return (
-        f"Read {plural(summary.lines, 'line')}, {summary.login_lines:,} of them about logins{named}{period}. "
-        f"{plural(summary.successes, 'accepted login')} in total{aside}."
-    )
 
 
 def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
@@ -227,7 +212,8 @@ SECTION = Section(
         covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
-    body=body,
+    facts=facts,
+    folds=folds,
     next_steps=next_steps,
     pictures=pictures,
 )

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from svc.assistant.findings import AnyFinding, Confidence, Finding, Severity, with_facts
 from svc.assistant.log_readers.login_counting import DISTRIBUTED_SOURCES, MANY_FAILURES, LoginPattern
 from svc.assistant.log_readers.shown_times import time_words
+from svc.assistant.skills.answer_parts import MAX_FACTS, READ
 from svc.assistant.skills.logins.findings import (
     AuthAccount,
     AuthSource,
@@ -86,25 +87,67 @@ def accepted_logins(findings: Sequence[AnyFinding]) -> list[Finding[AuthSuccess]
 
 
 def verdict(findings: Sequence[AnyFinding]) -> str:
-    """The direct answer in bold, how severe and how sure it is, and the figures."""
+    """The direct answer in bold, and how severe and how sure it is."""
     case = _Case(findings)
     window = _window(case.summaries)
     if not case.log_lines:
         return f"**Not examined: no line is a login line that this analyst can read.**{window}"
+    return f"**{_lead(case)[0]}**{_rating(case)}{window}"
+
+
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """Accepted logins that the verdict does not name, failures by source, targeted accounts, what is unusual."""
+    case = _Case(findings)
+    if not case.log_lines:
+        return []
     lead, names_logins = _lead(case)
-    sentences = [f"**{lead}**{_rating(case)}", *_figures(case)]
+    told = []
     if not names_logins and case.logins:
-        sentences.append(f"{_accepted_words(case)}.")
+        told.append(_titled(_accepted_words(case)))
     elif not case.accepted and case.failures and "accepted" not in lead:
-        sentences.append("No login was accepted.")
+        told.append(f"**No login was accepted** in {case.searched}.")
+    told += _figures(case)
     if not case.accepted and (users := _local_users(findings)):
         shown = ", ".join(code_span(name, limit=60) for name in users[:NAMED]) + (" …" if len(users) > NAMED else "")
-        sentences.append(f"sudo or su was used by {shown}: logged in before the log begins, or not logged here.")
+        told.append(f"**sudo or su was used** by {shown}: logged in before the log begins, or not logged here.")
     if case.unusual and case.question is not LoginQuestion.UNUSUAL:
         is_one = len(case.unusual) == 1
-        counted = f"{plural(len(case.unusual), 'accepted login')} {'is' if is_one else 'are'} unusual"
-        sentences.append(f"{counted}: {_unusual_words(case)}.")
-    return " ".join(sentences) + window
+        counted = f"**{plural(len(case.unusual), 'accepted login')} {'is' if is_one else 'are'} unusual**"
+        told.append(f"{counted}: {_unusual_words(case)}.")
+    return [*told[: MAX_FACTS - 1], _extent(case)]
+
+
+def _titled(words: str) -> str:
+    """``**4 logins were accepted**: …``."""
+    count, colon, rest = words.partition(":") if ":" in words.partition("`")[0] else words.partition(",")
+    return f"**{count}**{colon}{rest}."
+
+
+def _extent(case: _Case) -> str:
+    """What the log holds: lines, hosts, period, and what was not counted as a login."""
+    hosts = list(dict.fromkeys(host for summary in case.summaries for host in summary.hosts))
+    named = f" on {', '.join(code_span(host, limit=60) for host in hosts[:NAMED])}" if hosts else ""
+    more = f" and {len(hosts) - NAMED:,} more" if len(hosts) > NAMED else ""
+    login_lines = sum(summary.login_lines for summary in case.summaries)
+    periods = "; ".join(_period(summary) for summary in case.summaries[:2] if summary.first)
+    others = [
+        f"{plural(count, one, many)} of {what}"
+        for count, one, many, what in (
+            (sum(summary.local_sessions for summary in case.summaries), "use", "uses", "sudo and su"),
+            (sum(summary.jobs for summary in case.summaries), "session", "sessions", "services"),
+        )
+        if count
+    ]
+    aside = f"; not counted as logins: {', '.join(others)}" if others else ""
+    when = f", {periods}" if periods else ""
+    return f"{READ}{case.searched}, {login_lines:,} of them about logins{named}{more}{when}{aside}."
+
+
+def _period(summary: AuthSummary) -> str:
+    """``Nov 20 02:10:00 to Nov 20 06:44:10 (zone not stated, no year)``."""
+    zone = {"Z": "UTC", "+00:00": "UTC", "not stated": "zone not stated"}.get(summary.zone, summary.zone)
+    year = "" if summary.has_year else ", year not stated"
+    return f"{time_words(summary.first)} to {time_words(summary.last)} ({zone}{year})"
 
 
 def _local_users(findings: Sequence[AnyFinding]) -> list[str]:
@@ -288,15 +331,28 @@ def _figures(case: _Case) -> list[str]:
         counted += " (none attacking)"
     if case.attempts:
         counted += f", and {plural(case.attempts, 'connection')} that ended before authentication"
-    return [f"{counted}.", *([_targeted_accounts(case.targeted)] if case.is_attack else [])]
+    most = "; ".join(map(_source_words, case.sources[:LISTED]))
+    more = f" and {len(case.sources) - LISTED:,} more" if len(case.sources) > LISTED else ""
+    return [f"**{counted}**: {most}{more}.", *([_targeted_accounts(case.targeted)] if case.is_attack else [])]
+
+
+def _source_words(source: AuthSource) -> str:
+    """```203[.]0[.]113[.]7` 811 (4 accounts, 31 a minute, lines 5 to 890)``."""
+    detail = [plural(source.accounts, "account")] if source.accounts else []
+    if source.per_minute is not None and source.pattern != LoginPattern.FEW:
+        detail.append(f"{source.per_minute:,.1f} a minute")
+    is_one = source.first_line == source.last_line
+    detail.append(f"line {source.first_line:,}" if is_one else f"lines {source.first_line:,} to {source.last_line:,}")
+    return f"{code_span(defang_text(source.source))} {source.failures:,} ({', '.join(detail)})"
 
 
 def _targeted_accounts(targeted: Sequence[AuthAccount]) -> str:
     if not targeted:
-        return "No account had enough failures for a brute-force attack."
+        return "**No account had enough failures** for a brute-force attack."
     names = ", ".join(f"{code_span(one.account, limit=40)} ({one.failures:,})" for one in targeted[:NAMED])
     more = f" and {len(targeted) - NAMED:,} more" if len(targeted) > NAMED else ""
-    return f"Targeted {'account' if len(targeted) == 1 else 'accounts'}: {names}{more}."
+    first = min(one.first_line for one in targeted)
+    return f"**Targeted {'account' if len(targeted) == 1 else 'accounts'}**: {names}{more}; from line {first:,}."
 
 
 def _window(summaries: Sequence[AuthSummary]) -> str:

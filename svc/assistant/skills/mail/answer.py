@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.mail.findings import (
     MailAttachment,
     MailAuth,
@@ -298,7 +299,7 @@ SECTION = Section(
         covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
     pictures=pictures,
 )  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from svc.assistant.findings import InputKind
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.file_answer import LOOK_AT, body, next_steps, verdict
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.office.findings import OfficeFacts, OfficePart, OfficeTrait, OfficeVerdict
@@ -32,6 +33,6 @@ SECTION = Section(
         claims=LABELS,
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
 )

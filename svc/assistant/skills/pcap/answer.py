@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from svc.assistant.findings import AnyFinding, Facts, FactsT, Finding, InputKind, Severity, with_facts
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.pcap.findings import (
     PcapArp,
     PcapBeacon,
@@ -323,7 +324,7 @@ SECTION = Section(
         covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
     pictures=pictures,
 )

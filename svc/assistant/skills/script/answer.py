@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, InputKind, Severity, with_facts
 from svc.assistant.knowledge.attack_names import attack_name
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.indicators.tables import search_steps, tables_by_type
 from svc.assistant.skills.script.findings import ScriptBehaviour, ScriptPart, ScriptStage, ScriptSummary
@@ -178,6 +179,6 @@ SECTION = Section(
         covers=frozenset({"decode", "indicators"}),
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
 )

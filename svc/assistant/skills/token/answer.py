@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.skill import READABLE_LABELS, Section, Skill, words
 from svc.assistant.skills.token.findings import JsonWebToken, TokenDamage, TokenWeakness
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
@@ -123,6 +124,6 @@ SECTION = Section(
         takes=frozenset({"now"}),
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
 )

@@ -22,7 +22,7 @@ import msgspec
 
 from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.knowledge import load
-from svc.assistant.skills.options import parse_now
+from svc.assistant.skills.skill import parse_now
 from svc.assistant.skills.token.checks import DecodedToken, TokenFlaw, token_flaws
 from svc.assistant.skills.token.findings import JsonWebToken, TokenDamage, TokenWeakness
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, InputKind, with_facts
+from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.assistant.skills.versions.findings import VersionAffected
 from svc.untrusted.markup import code_span, escape, plural, table
@@ -104,6 +105,6 @@ SECTION = Section(
         reads_question=True,
     ),
     verdict=verdict,
-    body=body,
+    folds=as_folds(body),
     next_steps=next_steps,
 )

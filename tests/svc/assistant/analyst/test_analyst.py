@@ -58,9 +58,10 @@ async def test_brute_force_end_to_end(analyst):
     steps, markdown = await ask(analyst, "which accounts were brute-forced?", log_file())
     assert markdown.startswith(
         "**Compromised account: `root` (password login from `192[.]0[.]2[.]7` after 12 failures, line 13).** "
-        "(critical, high confidence) "
-        "12 failed logins from 1 source (1 attacking). Targeted account: `root` (12)."
+        "(critical, high confidence)\n\n- **12 failed logins from 1 source (1 attacking)**: "
+        "`192[.]0[.]2[.]7` 12 (1 account, "
     )
+    assert "\n- **Targeted account**: `root` (12); from line 1.\n" in markdown
     assert "192[.]0[.]2[.]7" in markdown
     assert "| critical | `root` |" in markdown
     kinds = [finding.kind for finding in findings_of(steps)]
@@ -78,8 +79,8 @@ async def test_the_first_step_comes_before_any_tool_and_says_the_plan(analyst):
 async def test_two_asks_get_two_sections(analyst):
     vector = "AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H"
     _, markdown = await ask(analyst, f"who was brute-forced, and score CVSS {vector}", log_file())
-    assert "### 1. Logins" in markdown
-    assert "### 2. CVSS" in markdown
+    assert "<summary>Logins</summary>" in markdown
+    assert "<summary>CVSS</summary>" in markdown
     assert "9.8" in markdown
 
 

@@ -81,7 +81,7 @@ _NEGATIVE = re.compile(
 
 def headline(asked: Asked) -> str:
     """What is read first: everything above the first heading or table."""
-    return re.split(r"\n### |\n\| |\n\*\*(?:Limitations|Next steps|Examined)", asked.markdown, maxsplit=1)[0]
+    return re.split(r"\n<details>|\n\| |\n\*\*Do now", asked.markdown, maxsplit=1)[0]
 
 
 def check_contract(asked: Asked, file: str) -> None:

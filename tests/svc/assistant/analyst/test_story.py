@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from svc.assistant.analyst.contract import SkillResult
 from svc.assistant.analyst.story import STORY_LINES, story, timeline
 from svc.assistant.findings import AnyFinding, Coverage, Evidence, FactsT, Finding, Severity
+from svc.assistant.skills.answer_parts import folded
 from svc.assistant.skills.catalogue import skill_named
 from svc.assistant.skills.events.findings import RuleHit
 from svc.assistant.skills.logins.findings import AuthSummary
@@ -78,12 +79,18 @@ def test_damaged_times_are_times_that_are_not_known():
         assert moment.at is None
 
 
+def shown(results: Sequence[SkillResult]) -> str:
+    """The whole story as it is in the answer."""
+    made = story(results)
+    return "\n\n".join(filter(None, [made.lead, made.lines, folded(made.folds)]))
+
+
 def test_a_rule_that_matched_names_its_host_and_its_span():
     facts = made(RuleHit, first="2026-11-20T10:00:00Z", last="2026-11-20T10:05:00Z", hosts=["ws-17"])
     evidence = (Evidence(source="e.evtx", excerpt="", record=3),)
     hit = Finding(title="LSASS dump", facts=facts, severity=Severity.CRITICAL, evidence=evidence)
     assert told([result(hit, skill="events")]) == [("2026-11-20T10:00:00+00:00", "LSASS dump on ws-17")]
-    text = story([result(hit, skill="events"), result(finding("y", "b.log", None))])
+    text = shown([result(hit, skill="events"), result(finding("y", "b.log", None))])
     assert "1. 2026-11-20 10:00:00 to 10:05:00 UTC LSASS dump on ws-17 (critical; `e.evtx` record 3)" in text
 
 
@@ -104,8 +111,8 @@ def test_what_does_not_matter_and_what_was_not_examined_are_not_told():
 def test_there_is_a_story_only_across_several_inputs():
     one = result(finding("x", "a.log", "2026-11-20T10:00:00Z"))
     other = result(finding("y", "b.log", None))
-    assert story([one]) == ""
-    text = story([one, other])
+    assert shown([one]) == ""
+    text = shown([one, other])
     assert "**What happened, across 2 inputs**" in text
     assert "1. 2026-11-20 10:00:00 UTC x (high; `a.log` record 7)" in text
     assert "2. y (high; `b.log` record 7; time not known)" in text
@@ -116,24 +123,25 @@ def test_every_kind_of_evidence_is_in_the_story_however_many_moments_another_has
         finding(f"many {number}", "a.log", f"2026-11-20T10:{number:02}:00Z", Severity.CRITICAL) for number in range(40)
     ]
     other = finding("the other", "b.log", "2026-11-21T10:00:00Z", Severity.MEDIUM)
-    text = story([result(*many), result(other, skill="mail")])
-    assert "the other" in text.partition("**Timeline")[0]
+    text = shown([result(*many), result(other, skill="mail")])
+    assert "the other" in story([result(*many), result(other, skill="mail")]).lines
     assert f"{STORY_LINES}. " in text
     assert f"{STORY_LINES + 1}. " not in text
-    assert "**Timeline of all inputs**" in text
-    assert f"({41 - STORY_LINES} further moments in the timeline below)" in text
+    assert f"({41 - STORY_LINES} further moments below)" in text
+    assert f"<summary>{41 - STORY_LINES} further moments</summary>" in text
+    assert f"{41 - STORY_LINES - 5:,} more in `answer.findings`." in text
 
 
 def test_the_same_moment_in_several_inputs_is_told_once():
     same = [finding("x", name, "2026-11-20T10:00:00Z") for name in ("a.log", "b.log", "c.log")]
-    text = story([result(*same, finding("y", "d.log", "2026-11-20T11:00:00Z"))])
+    text = shown([result(*same, finding("y", "d.log", "2026-11-20T11:00:00Z"))])
     assert "1. 2026-11-20 10:00:00 UTC x (high; `a.log` record 7; also in 2 other inputs)" in text
     assert "2. 2026-11-20 11:00:00 UTC y" in text
     assert "3. " not in text
 
 
 def test_what_evidence_says_stays_text():
-    text = story(
+    text = shown(
         [
             result(finding("**bold** <b>x</b> [a](http://evil.example)", "a`b.log", "2026-11-20T10:00:00Z")),
             result(finding("y", "b.log", None)),

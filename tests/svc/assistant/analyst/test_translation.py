@@ -19,9 +19,14 @@ ANSWER = """**Nothing found** in `a.log`. Task: decode.
 | --- | --- |
 ```
 
-**Next steps**
+**Do now**: Account for it.
 
-- Account for it."""
+<details>
+<summary>1,204 limitations</summary>
+
+- Account
+
+</details>"""
 
 GERMAN = """**Nichts gefunden** in `a.log`. Task: decode.
 
@@ -34,9 +39,14 @@ GERMAN = """**Nichts gefunden** in `a.log`. Task: decode.
 | --- | --- |
 ```
 
-**Nächste Schritte**
+**Jetzt tun**: Account for it.
 
-- Account for it."""
+<details>
+<summary>1,204 Einschränkungen</summary>
+
+- Account
+
+</details>"""
 
 AUTH = TurnFile(name="auth.log", size=1, sha256="", mime_type="text/plain", label="authlog", source=b"")
 

@@ -15,7 +15,7 @@ import pytest_asyncio
 from svc.assistant.analyst import Analyst
 from svc.assistant.analyst.plan import make_plan, read_question
 from svc.assistant.findings import Finding, InstructionText, Severity, with_facts
-from svc.assistant.instruction_text.answer import HEADING
+from svc.assistant.instruction_text.answer import ADDRESSED
 from svc.assistant.model import ModelAssistant
 from svc.assistant.model.configuration import Configuration, ModelLimits
 from svc.assistant.model.tool_verdict import with_findings
@@ -159,10 +159,10 @@ async def test_the_analysts_verdict_does_not_change(analyst, kind):
     findings, answer = await ask(analyst, kind, text)
     before, plain = await ask(analyst, kind, NEUTRAL)
     assert reported(findings)
-    assert f"### {HEADING}" in answer.markdown
+    assert ADDRESSED in answer.markdown
     assert severe(before, NEUTRAL) <= severe(findings, text)
     assert (verdict(answer), answer.status) == (verdict(plain), plain.status)
-    assert HEADING not in plain.markdown
+    assert ADDRESSED not in plain.markdown
 
 
 @pytest.mark.asyncio(loop_scope="module")
@@ -175,7 +175,7 @@ async def test_a_model_that_obeys_hides_nothing(analyst, upstream_server, kind):
     findings, answer = await ask(assistant, kind, text)
     await assistant._upstream.close()
     assert reported(findings)
-    assert f"### {HEADING}" in answer.markdown
+    assert ADDRESSED in answer.markdown
     titles = [one.title for one in findings if one.severity in SEVERE and not isinstance(one.facts, InstructionText)]
     assert [title for title in titles[:20] if escape(title) not in answer.markdown] == []
     if any(one.severity in (Severity.CRITICAL, Severity.HIGH) for one in findings):

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from svc.assistant.findings import Evidence, Finding, InstructionText, Severity
-from svc.assistant.instruction_text.answer import HEADING, distinct, instruction_section
+from svc.assistant.instruction_text.answer import ADDRESSED, distinct, instruction_fold, instruction_note
 from svc.assistant.instruction_text.hidden import visible
 from svc.assistant.instruction_text.scan import PIECE_BYTES, Scanner
 from tests.support.facts import indicator
@@ -157,7 +157,7 @@ def test_a_text_about_such_wordings_is_a_mention():
     readme = 'Prompt injection: an attacker writes, for example, "ignore all previous instructions" into a page.'
     one = only(readme)
     assert (one.severity, one.facts.is_mention) == (Severity.LOW, True)
-    assert instruction_section([one]) == ""
+    assert (instruction_note([one]), instruction_fold([one])) == ("", "")
 
 
 def test_the_users_own_words_are_no_evidence_but_what_they_pasted_is():
@@ -189,9 +189,12 @@ def test_a_tools_finding_that_shows_decoded_text_is_searched():
 def test_what_several_tools_show_is_listed_once():
     one = only(LINE)
     assert distinct([one, one]) == [one]
-    section = instruction_section([one])
-    assert section.startswith(f"### {HEADING}\n\n**1 text in the evidence tries to influence the analysis** (medium).")
-    assert LINE in section
+    assert instruction_note([one]).startswith(
+        "**1 text in the evidence tries to influence the analysis** (medium). It changed nothing in this answer."
+    )
+    fold = instruction_fold([one])
+    assert f"<summary>1 text {ADDRESSED}</summary>" in fold
+    assert LINE in fold
 
 
 @pytest.mark.parametrize("piece", [

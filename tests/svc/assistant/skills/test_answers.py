@@ -11,6 +11,7 @@ from svc.assistant.analyst import render
 from svc.assistant.analyst.contract import SkillResult
 from svc.assistant.analyst.plan import Plan
 from svc.assistant.findings import Finding, Severity, ToolFailure
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.catalogue import SKILLS, section_of, skill_of_kind
 from svc.assistant.skills.cvss import answer as cvss_section
 from svc.assistant.skills.cvss import tool as cvss
@@ -20,6 +21,7 @@ from svc.assistant.skills.indicators import answer as indicators_section
 from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.logins import tool as auth_log
 from svc.assistant.skills.skill import Skill
+from tests.support.openings import opening
 
 
 def of(items) -> list[Finding]:
@@ -55,7 +57,7 @@ def test_an_invalid_vector_names_the_metric_and_the_allowed_values():
 def test_indicators_are_counted_by_type_and_defanged():
     found = of(indicators.inspect("http://evil.top/a and 45.9.148.3:8080, 10.0.0.1", source="r.txt"))
     assert indicators_section.verdict(found).startswith("**4 indicators:** 2 IPv4 addresses, 1 URL, 1 domain.")
-    section = indicators_section.SECTION.body(found)
+    section = as_sections(indicators_section.SECTION.folds(found))
     assert "`hxxp://evil[.]top/a`" in section
     assert section.index("45[.]9[.]148[.]3") < section.index("10[.]0[.]0[.]1")
     assert "private range" in section
@@ -68,7 +70,7 @@ def test_a_decoded_command_is_shown_in_full_and_named():
     verdict = decode_section.verdict(found)
     assert verdict.startswith(f"**Decoded** through 1 layer (Base64): `{plain}`.")
     assert "**Suspicious:** a download piped into a shell (curl hxxp://evil" in verdict
-    assert "`hxxp://evil[.]top/x.sh`" in decode_section.SECTION.body(found)
+    assert "`hxxp://evil[.]top/x.sh`" in as_sections(decode_section.SECTION.folds(found))
 
 
 HOSTILE = "`![x](http://evil.top/p.png) <img src=x onerror=alert(1)> ``` | [a](javascript:alert(1)) **b**"
@@ -87,15 +89,15 @@ def test_evidence_cannot_create_links_images_or_html(section):
     }[section]
     found = of(items)
     assert found
-    assert links_images_and_html(section.verdict(found) + "\n\n" + section.SECTION.body(found)) == []
+    assert links_images_and_html(section.verdict(found) + "\n\n" + as_sections(section.SECTION.folds(found))) == []
 
 
 def test_an_account_attacked_by_many_sources_is_in_the_verdict():
     line = "Nov 20 0{hour}:{minute:02}:45 web1 sshd[{pid}]: Failed password for root from 192.0.2.{n} port 22 ssh2"
     lines = [line.format(hour=n // 4, minute=n % 4 * 15, pid=n + 100, n=n) for n in range(30)]
-    said = section_of(skill_of_kind("auth_account")).verdict(of(auth_log.inspect(lines, source="auth.log")))
+    said = opening(section_of(skill_of_kind("auth_account")), of(auth_log.inspect(lines, source="auth.log")))
     assert said.startswith("**Password guessing; no attacking source logged in.**")
-    assert "Targeted account: `root` (30)" in said
+    assert "**Targeted account**: `root` (30); from line 1." in said
 
 
 @pytest.mark.parametrize("skill", SKILLS, ids=lambda skill: skill.name)

@@ -7,6 +7,7 @@ from markdown_it import MarkdownIt
 
 from svc.assistant.analyst.plan import make_plan, read_question
 from svc.assistant.findings import Facts, Finding, Severity
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.file_answer import body, next_steps, verdict
 from svc.assistant.skills.file_traits import FileFacts, FileFamily, Inspection, digests
 from svc.assistant.skills.indicators import tool as indicators
@@ -82,7 +83,7 @@ def hostile(family: FileFamily, facts: FileFacts) -> list[Finding[Facts]]:
 def test_evidence_cannot_create_links_images_or_html(section, family: FileFamily, facts: FileFacts):
     found = hostile(family, facts)
     assert {finding.kind for finding in found} == set(section.SECTION.skill.kinds)
-    markdown = section.SECTION.verdict(found) + "\n\n" + section.SECTION.body(found)
+    markdown = section.SECTION.verdict(found) + "\n\n" + as_sections(section.SECTION.folds(found))
     tokens = MarkdownIt("commonmark", {"html": True}).enable("table").parse(markdown)
     kinds = {"link_open", "image", "html_inline", "html_block"}
     assert [child.type for token in tokens for child in [token, *(token.children or [])] if child.type in kinds] == []

@@ -11,6 +11,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from svc.assistant.findings import AnyFinding, Finding
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.archive import answer as archive_section
 from svc.assistant.skills.archive import tool as archive
 from svc.assistant.skills.certificate import answer as certificate_section
@@ -146,5 +147,7 @@ def hostile_token() -> list[AnyFinding]:
 )
 def test_evidence_cannot_create_links_images_or_html(section, found: list[AnyFinding]):
     assert len(found) > 2
-    markdown = "\n\n".join([section.verdict(found), section.SECTION.body(found), *section.next_steps(found)])
+    markdown = "\n\n".join(
+        [section.verdict(found), as_sections(section.SECTION.folds(found)), *section.next_steps(found)]
+    )
     assert links_images_and_html(markdown) == []

@@ -6,6 +6,7 @@ import pytest
 
 from svc.assistant.analyst.plan import make_plan, read_question
 from svc.assistant.findings import Facts, Finding
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.attack.answer import SECTION
 from svc.assistant.skills.attack.tool import inspect
 
@@ -49,14 +50,14 @@ def test_a_technique_found_by_wording_is_marked_as_such() -> None:
 
 
 def test_the_body_lists_tactics_and_parent_and_names_the_source() -> None:
-    body = SECTION.body(asked("T1003.001"))
+    body = as_sections(SECTION.folds(asked("T1003.001")))
     assert "- Tactics: Credential Access" in body
     assert "- Sub-technique of: T1003 OS Credential Dumping" in body
     assert "ATT&CK 17.0 of 2025-04-22. © 2025 The MITRE Corporation." in body
 
 
 def test_a_tactic_is_a_table_of_all_its_techniques() -> None:
-    body = SECTION.body(asked("list the defense evasion techniques"))
+    body = as_sections(SECTION.folds(asked("list the defense evasion techniques")))
     assert "| T1027 | Obfuscated Files or Information |" in body
     assert "more (all" not in body
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from svc.assistant.findings import Facts, Finding
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.attack_mapping.answer import SECTION
 from svc.assistant.skills.attack_mapping.tool import inspect
 
@@ -44,18 +45,18 @@ def test_the_verdict_says_what_the_text_shows_and_how_sure_it_is(text: str, verd
 
 
 def test_each_technique_is_listed_with_its_sentence_words_and_location() -> None:
-    row = next(line for line in SECTION.body(mapped(STORY)).split("\n") if line.startswith("| T1490"))
+    row = next(line for line in as_sections(SECTION.folds(mapped(STORY))).split("\n") if line.startswith("| T1490"))
     assert "`vssadmin removed the shadow copies.` (`report.txt`, line 3)" in row
     assert "`vssadmin … shadow copies`" in row
 
 
 def test_only_a_short_text_lists_candidates_per_sentence() -> None:
-    assert "Candidates of each sentence" in SECTION.body(mapped(STORY))
-    assert "Candidates of each sentence" not in SECTION.body(mapped(STORY * 5))
+    assert "Candidates of each sentence" in as_sections(SECTION.folds(mapped(STORY)))
+    assert "Candidates of each sentence" not in as_sections(SECTION.folds(mapped(STORY * 5)))
 
 
 def test_the_source_of_the_names_is_given() -> None:
-    assert "ATT&CK 17.0 of 2025-04-22, © The MITRE Corporation" in SECTION.body(mapped(STORY))
+    assert "ATT&CK 17.0 of 2025-04-22, © The MITRE Corporation" in as_sections(SECTION.folds(mapped(STORY)))
 
 
 def test_a_report_without_initial_access_suggests_looking_for_it() -> None:
@@ -66,6 +67,6 @@ def test_a_report_without_initial_access_suggests_looking_for_it() -> None:
 def test_text_cannot_break_out_of_the_table() -> None:
     hostile = "They dumped LSASS memory | `x` | <img src=x> [a](http://evil.example/) with procdump"
     findings = mapped(hostile)
-    row = next(line for line in SECTION.body(findings).split("\n") if line.startswith("| T1003.001"))
+    row = next(line for line in as_sections(SECTION.folds(findings)).split("\n") if line.startswith("| T1003.001"))
     assert row.count("|") - row.count("\\|") == 7
     assert "``They dumped LSASS memory \\| `x`" in row

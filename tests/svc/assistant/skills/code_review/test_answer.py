@@ -7,6 +7,7 @@ import re
 from markdown_it import MarkdownIt
 
 from svc.assistant.findings import Facts, Finding
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.code_review.answer import SECTION
 from svc.assistant.skills.code_review.tool import inspect
 
@@ -28,11 +29,11 @@ def test_code_without_findings_is_not_reported_as_safe():
 
 def test_without_code_the_verdict_says_so():
     assert SECTION.verdict([]).startswith("**Not examined:** no code")
-    assert SECTION.body([]) == ""
+    assert as_sections(SECTION.folds([])) == ""
 
 
 def test_the_body_has_line_reason_and_fix():
-    body = SECTION.body(found("import os\nos.system('ping ' + input())\n"))
+    body = as_sections(SECTION.folds(found("import os\nos.system('ping ' + input())\n")))
     for words in ("CWE-78", "How to fix it", "without a shell", "from user input"):
         assert words in body
 
@@ -45,6 +46,6 @@ def test_next_steps_follow_from_what_was_found():
 
 def test_code_is_not_rendered():
     evil = 'import os\neval("<img src=x onerror=alert(1)>" + input())  # [x](http://evil.test) `|`\n'
-    html = MarkdownIt("js-default").render(SECTION.body(found(evil)))
+    html = MarkdownIt("js-default").render(as_sections(SECTION.folds(found(evil))))
     assert "<img" not in html
     assert 'href="http' not in html

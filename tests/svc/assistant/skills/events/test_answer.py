@@ -9,8 +9,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 from svc.assistant.findings import Finding
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.events.answer import SECTION
 from svc.assistant.skills.events.tool import inspect
+from tests.support.openings import opening
 
 SYSMON = "Microsoft-Windows-Sysmon/Operational"
 
@@ -49,12 +51,14 @@ BREACH = [
 
 
 def test_the_verdict_names_the_compromise_the_tactic_and_the_coverage():
-    verdict = SECTION.verdict(findings(*BREACH))
+    verdict = opening(SECTION, findings(*BREACH))
     assert "**Likely Credential Access" in verdict
     assert "**Compromised account: `ann`.** (critical, high confidence)" in verdict
     assert "40 failed logons from 1 source (1 attacking)." in verdict
-    assert "Targeted account: `ann` (40)." in verdict
-    assert "Read 42 events from `DC1[.]example[.]test`, 2026-11-20 03:00:00 to 2026-11-20 03:00:59 UTC." in verdict
+    assert "Targeted account: `ann` (40); first in line 1." in verdict
+    assert (
+        "**Read**: 42 events from `DC1[.]example[.]test`, 2026-11-20 03:00:00 to 2026-11-20 03:00:59 UTC; " in verdict
+    )
 
 
 def test_a_log_without_detections_says_so():
@@ -69,25 +73,27 @@ def test_a_log_that_rules_apply_to_says_how_many():
 
 
 def test_the_tables_have_the_records_and_the_text_that_shows_it():
-    body = SECTION.body(findings(*BREACH))
+    body = as_sections(SECTION.folds(findings(*BREACH)))
     assert "| Credential Access | `T1110" in body
-    assert "**Logon after failures**" in body
+    assert "**1 logon after failures**" in body
     assert "`203[.]0[.]113[.]9`" in body
     assert "line 42" in body
-    assert "**Log gaps**" in body
+    assert "**1 gap in the log**" in body
 
 
 def test_rules_are_shown_with_their_author_and_licence():
     found = findings(event(1102, 0, SubjectUserName="ann"))
     hits = [finding for finding in found if finding.kind == "rule_hit"]
     assert hits
-    body = SECTION.body(hits)
+    body = as_sections(SECTION.folds(hits))
     assert hits[0].facts.author in body
     assert hits[0].facts.license in body
 
 
 def test_processes_are_shown_as_a_tree_in_a_code_block():
-    body = SECTION.body(findings(process(2, 1, "cmd /c a"), process(3, 2, "cmd /c b"), process(4, 3, "cmd /c c")))
+    body = as_sections(
+        SECTION.folds(findings(process(2, 1, "cmd /c a"), process(3, 2, "cmd /c b"), process(4, 3, "cmd /c c")))
+    )
     assert "cmd /c a  [2] 03:00:02\n└─ cmd /c b  [3] 03:00:03\n  └─ cmd /c c  [4] 03:00:04" in body
 
 
@@ -122,7 +128,7 @@ def test_evidence_cannot_create_links_images_or_html(name: str):
         event(1102, 15, SubjectUserName=HOSTILE),
     ]
     found = findings(*events, source=HOSTILE)
-    markdown = "\n\n".join([SECTION.verdict(found), SECTION.body(found), *SECTION.next_steps(found)])
+    markdown = "\n\n".join([SECTION.verdict(found), as_sections(SECTION.folds(found)), *SECTION.next_steps(found)])
     parser = MarkdownIt("commonmark", {"html": True}).enable("table")
     tokens = parser.parse(markdown)
     kinds = {child.type for token in tokens for child in [token, *(token.children or [])]}
@@ -134,7 +140,7 @@ def test_evidence_cannot_create_links_images_or_html(name: str):
 
 def test_accepted_logons_are_named_without_any_failure():
     found = findings(event(4624, 0, TargetUserName="ann", IpAddress="203.0.113.9", LogonType="10"))
-    assert "1 remote logon was accepted: `ann` from `203[.]0[.]113[.]9` (1)." in SECTION.verdict(found)
-    body = SECTION.body(found)
-    assert "**Accepted logons**" in body
+    assert "1 remote logon was accepted: `ann` from `203[.]0[.]113[.]9` (1)." in opening(SECTION, found)
+    body = as_sections(SECTION.folds(found))
+    assert "**1 accepted logon**" in body
     assert "First (UTC)" in body

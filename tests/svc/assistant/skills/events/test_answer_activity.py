@@ -6,8 +6,10 @@ import io
 import json
 
 from svc.assistant.findings import Finding
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.events.answer import SECTION
 from svc.assistant.skills.events.tool import inspect
+from tests.support.openings import opening
 
 
 def findings(text: str, **options: str) -> list[Finding]:
@@ -29,9 +31,9 @@ SYSLOG = (
 
 def test_an_attack_on_a_web_server_is_in_the_verdict_the_table_and_the_steps():
     found = findings(ATTACK)
-    assert "1 client attacked or probed: `203[.]0[.]113[.]9`; 1 attack got a 2xx response" in SECTION.verdict(found)
-    body = SECTION.body(found)
-    assert "**Clients that attack or probe**" in body
+    assert "1 client attacked or probed: `203[.]0[.]113[.]9`; 1 attack got a 2xx response" in opening(SECTION, found)
+    body = as_sections(SECTION.folds(found))
+    assert "**1 client that attacks or probes**" in body
     assert "`200` 6" in body
     assert any("203[.]0[.]113[.]9" in step for step in SECTION.next_steps(found))
 
@@ -57,9 +59,9 @@ def test_a_log_without_readable_events_is_not_reported_as_clean():
 
 def test_commands_and_accounts_of_a_syslog_are_shown_with_their_time():
     found = findings(SYSLOG)
-    assert "user created: eve" in SECTION.verdict(found)
-    assert "Nov 20 03:12:45 to Nov 20 03:12:46 (zone not stated)" in SECTION.verdict(found)
-    assert "`/usr/bin/id`" in SECTION.body(found)
+    assert "User created: eve" in opening(SECTION, found)
+    assert "Nov 20 03:12:45 to Nov 20 03:12:46 (zone not stated)" in opening(SECTION, found)
+    assert "`/usr/bin/id`" in as_sections(SECTION.folds(found))
 
 
 def test_only_the_requested_time_of_day_is_counted():
@@ -75,8 +77,8 @@ def test_cloud_api_calls_name_user_action_and_source():
         "userIdentity": {"type": "IAMUser", "userName": "jane"},
     }
     found = findings(json.dumps({"Records": [record]}))
-    assert "stop CloudTrail logging" in SECTION.verdict(found)
-    assert "`203[.]0[.]113[.]9`" in SECTION.body(found)
+    assert "stop CloudTrail logging" in opening(SECTION, found)
+    assert "`203[.]0[.]113[.]9`" in as_sections(SECTION.folds(found))
     assert any("Disable the access keys" in step for step in SECTION.next_steps(found))
 
 
@@ -87,7 +89,7 @@ def test_times_of_unknown_zone_are_not_labelled_as_utc():
     for content, zone in ((lines, "zone not stated"), (lines.replace("Nov 20 ", "2026-11-20T"), "zone not stated")):
         found = findings(content)
         titles = [picture.title for picture in SECTION.pictures(found)]
-        text = "\n".join([SECTION.verdict(found), SECTION.body(found), *titles])
+        text = "\n".join([opening(SECTION, found), as_sections(SECTION.folds(found)), *titles])
         assert "UTC" not in text
         assert f"First ({zone})" in text
-        assert f"Time ({zone})" in text
+        assert f"({zone})" in opening(SECTION, found)

@@ -15,6 +15,7 @@ from svc.assistant.skills.events.answer import SECTION
 from svc.assistant.skills.events.product_alerts import severity_of
 from svc.assistant.skills.events.tool import inspect
 from tests.support.evidence_kinds import KINDS, EvidenceKind, iso, lines, table
+from tests.support.openings import opening
 
 CLAIMED = SECTION.skill.claims
 
@@ -90,9 +91,9 @@ def test_an_hour_without_other_logins_is_unusual_if_there_are_enough_days():
 
 def test_the_verdict_answers_which_logins_are_unusual():
     rows = [(iso(n * 3_600), "ann", "192.0.2.7") for n in range(9)]
-    verdict = SECTION.verdict(findings(logins([*rows, (iso(90_000), "ann", "203.0.113.9")])))
-    assert "1 unusual login: unusual login of ann from 203" in verdict
-    assert "Columns read: `time=time`, `source address=src`, `user=user`, `outcome=result`." in verdict
+    found = findings(logins([*rows, (iso(90_000), "ann", "203.0.113.9")]))
+    assert SECTION.verdict(found).startswith("**1 unusual login**: unusual login of ann from 203")
+    assert "Columns read: `time=time`, `source address=src`, `user=user`, `outcome=result`." in opening(SECTION, found)
 
 
 def test_a_logon_is_named_without_what_its_table_does_not_have():
@@ -102,7 +103,7 @@ def test_a_logon_is_named_without_what_its_table_does_not_have():
 
 def test_the_accepted_logins_of_a_table_are_named():
     verdict = SECTION.verdict(findings(logins([(iso(n * 3_600), "ann", "192.0.2.7") for n in range(9)])))
-    assert verdict.startswith("9 remote logons were accepted: `ann` from `192[.]0[.]2[.]7` (9).")
+    assert verdict.startswith("**9 remote logons were accepted**: `ann` from `192[.]0[.]2[.]7` (9).")
 
 
 def test_a_table_of_ordinary_logins_without_sources_says_that_none_failed():

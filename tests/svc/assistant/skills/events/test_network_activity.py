@@ -13,6 +13,7 @@ from svc.assistant.skills.events import network_activity
 from svc.assistant.skills.events.answer import SECTION
 from svc.assistant.skills.events.tool import inspect
 from tests.support.evidence_kinds import at, iso, lines, table
+from tests.support.openings import opening
 
 SCANNER, TARGET = "203.0.113.50", "198.51.100.10"
 Connection = tuple[str, int, str, int, bool]
@@ -151,7 +152,7 @@ def test_scans_are_found_and_ordinary_traffic_is_none(form, story):
 
 def test_300_blocked_ports_are_a_port_scan_in_the_verdict():
     found = findings(content("netfilter", "vertical"))
-    verdict = SECTION.verdict(found)
+    verdict = opening(SECTION, found)
     assert "**Port scan**: `203[.]0[.]113[.]50` tried 300 ports of `198[.]51[.]100[.]10` (300 attempts)." in verdict
     assert "300 connections from 1 address, 300 denied or unanswered." in verdict
 

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc.assistant.findings import Finding, Gap
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.hash_types import tool
 from svc.assistant.skills.hash_types.answer import SECTION
 from svc.assistant.skills.hash_types.findings import HashType
@@ -98,7 +99,7 @@ def test_hashes_over_the_limit_are_counted_for_the_headline(monkeypatch: pytest.
 def test_any_text_is_read(text: str):
     findings = found(text)
     assert SECTION.verdict(findings)
-    SECTION.body(findings)
+    as_sections(SECTION.folds(findings))
 
 
 def test_many_words_are_examined_quickly():

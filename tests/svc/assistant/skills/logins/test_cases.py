@@ -13,10 +13,12 @@ from itertools import chain
 import pytest
 
 from svc.assistant.findings import AnyFinding, Coverage, Finding, Severity, ToolEvent, with_facts
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.logins.answer import SECTION
 from svc.assistant.skills.logins.findings import AuthSource, AuthSuccess, AuthSummary, AuthUnusual, LoginAccess
 from svc.assistant.skills.logins.tool import inspect
 from svc.untrusted.defang import defang_text
+from tests.support.openings import opening
 from tests.svc.assistant.skills.logins.generated import (
     HELD_SEEDS,
     OPEN_SEEDS,
@@ -79,8 +81,8 @@ def test_the_only_accepted_login_is_named_first(seed: int):
         assert (facts.method, facts.count, facts.earlier_logins) == (entry.method, 1, 0)
         verdict = SECTION.verdict(found)
         assert verdict.startswith(lead)
-        assert names(verdict if not question else verdict.partition(".**")[0], entry)
-        assert SECTION.body(found).startswith("**Accepted logins**")
+        assert names(opening(SECTION, found) if not question else verdict.partition(".**")[0], entry)
+        assert as_sections(SECTION.folds(found)).startswith("**1 accepted login**")
         assert login.severity is Severity.INFO
         assert not [finding for finding in found if finding.severity in (Severity.CRITICAL, Severity.HIGH)]
 
@@ -169,10 +171,10 @@ def test_sudo_su_and_jobs_are_not_logins():
     found = findings(lines, "Did anyone log in?")
     assert accepted(found) == []
     assert SECTION.verdict(found).startswith("**No: no")
-    assert "sudo or su was used by `ann`" in SECTION.verdict(found)
+    assert "**sudo or su was used** by `ann`" in opening(SECTION, found)
     [summary] = with_facts(found, AuthSummary)
     assert (summary.facts.successes, summary.facts.local_sessions, summary.facts.jobs) == (0, 2, 3)
-    assert "**sudo and su**" in SECTION.body(found)
+    assert "**2 uses of sudo and su**" in as_sections(SECTION.folds(found))
 
 
 OPENED = "session opened for user ann by (uid=0)"
@@ -274,7 +276,7 @@ def test_a_log_of_programs_that_record_no_logins_cannot_tell():
 def test_headings_state_the_zone_of_the_log(stamp: str, heading: str):
     failed = "{} web1 sshd[7]: Failed password for root from 192.0.2.7 port 4 ssh2"
     lines = [failed.format(stamp.format(1)), f"{stamp.format(2)} {login('root', '192.0.2.7', 1)[16:]}"]
-    body = SECTION.body(findings(lines))
+    body = as_sections(SECTION.folds(findings(lines)))
     assert heading in body
     assert ("UTC" in body) == ("UTC" in heading)
 
@@ -291,7 +293,7 @@ def spread(count: int, *, accepted_at: int | None = None) -> list[str]:
 
 
 def test_many_sources_with_a_failure_each_are_an_attack_together():
-    verdict = SECTION.verdict(findings(spread(400)))
+    verdict = opening(SECTION, findings(spread(400)))
     assert verdict.startswith("**Password guessing; no attacking source logged in.** (low, medium confidence)")
     assert "(none attacking on its own, but together they are)" in verdict
     assert SECTION.verdict(findings(spread(15))).startswith("**No password attack.**")

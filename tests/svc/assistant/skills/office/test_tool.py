@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.findings import Facts, Finding, Gap, ToolEvent, with_facts
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.office import answer as section
 from svc.assistant.skills.office.findings import OfficePart, OfficeVerdict
@@ -105,7 +106,7 @@ def test_a_dropper_is_malicious_with_its_source_and_its_address():
     [macro] = [f for f in with_facts(items, OfficePart) if f.facts.part == "macro"]
     assert "Sub AutoOpen()" in macro.facts.text
     assert "http://evil-host.top/a.ps1" in {f.facts.value for f in with_facts(items, IndicatorFacts)}
-    assert "```" in section.SECTION.body(items)
+    assert "```" in as_sections(section.SECTION.folds(items))
 
 
 def test_a_harmless_macro_is_unremarkable():
@@ -215,7 +216,7 @@ def test_an_encrypted_document_is_reported_as_a_gap():
 
 def test_hyperlinks_are_shown_defanged():
     data = word({"word/_rels/document.xml.rels": relation("hyperlink", "https://evil-host.top/login")})
-    assert "`hxxps://evil-host[.]top/login`" in section.SECTION.body(found(data))
+    assert "`hxxps://evil-host[.]top/login`" in as_sections(section.SECTION.folds(found(data)))
 
 
 def test_a_file_of_another_kind_is_a_gap():
@@ -242,7 +243,7 @@ def test_changed_bytes_raise_no_exception(data: bytes, changes: list[tuple[int, 
     for position, piece in changes:
         at = max(16, position % len(changed))
         changed[at : at + len(piece)] = piece
-    section.SECTION.body(found(bytes(changed)))
+    as_sections(section.SECTION.folds(found(bytes(changed))))
 
 
 @pytest.mark.long

@@ -7,6 +7,7 @@ import io
 import pytest
 
 from svc.assistant.findings import Facts, Finding
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.pcap.answer import SECTION
 from svc.assistant.skills.pcap.tool import inspect
 from tests.support.captures import SERVER, START, capture, conversation, ethernet, question, udp
@@ -64,11 +65,13 @@ def test_addresses_outside_are_counted_only_if_the_inside_is_known(flows: list[t
 
 def test_an_unreadable_capture_is_reported():
     assert SECTION.verdict([]) == "**Not examined:** no packet could be read."
-    assert SECTION.body([]) == ""
+    assert as_sections(SECTION.folds([])) == ""
 
 
 def test_tables_show_the_traffic_without_foreign_markup():
-    body = SECTION.body(findings(conversation([(">", GET), ("<", OK)]) + question("www.example.com", missing=False)))
+    body = as_sections(
+        SECTION.folds(findings(conversation([(">", GET), ("<", OK)]) + question("www.example.com", missing=False)))
+    )
     assert "**Web requests**" in body
     assert "**DNS**" in body
     assert "**Indicators**" in body

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.findings import Facts, Finding, Gap, ToolEvent, with_facts
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.pdf import answer as section
 from svc.assistant.skills.pdf.findings import PdfFacts, PdfPart, PdfVerdict
@@ -103,13 +104,13 @@ def test_a_script_is_shown_in_full_with_its_object():
 def test_an_attack_is_malicious_and_shown_as_a_code_block():
     items = found(TRAITS["a script that fills memory"][0])
     assert "very likely malicious" in section.SECTION.verdict(items)
-    assert "```" in section.SECTION.body(items)
+    assert "```" in as_sections(section.SECTION.folds(items))
     assert section.SECTION.next_steps(items)
 
 
 def test_links_are_shown_defanged_and_are_indicators():
     items = found(TRAITS["a link to a program"][0])
-    assert "https://" not in section.SECTION.body(items).replace("`", "").split("Evidence")[0]
+    assert "https://" not in as_sections(section.SECTION.folds(items)).replace("`", "").split("Evidence")[0]
     assert "https://files.evil.top/a/invoice.zip" in {f.facts.value for f in with_facts(items, IndicatorFacts)}
 
 
@@ -148,7 +149,7 @@ def test_changed_bytes_raise_no_exception(changes: list[tuple[int, bytes]]):
         at = position % len(data)
         data[at : at + len(piece)] = piece
     items = found(bytes(data))
-    section.SECTION.body(items)
+    as_sections(section.SECTION.folds(items))
 
 
 @pytest.mark.long

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.findings import Facts, Finding, Gap, Progress, ToolEvent, with_facts
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.file_traits import entropy
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.program import answer as section
@@ -184,7 +185,7 @@ def test_changed_bytes_raise_no_exception(data: bytes, changes: list[tuple[int, 
     for position, value in changes:
         changed[position % len(changed)] = value
     items = found(bytes(changed))
-    section.SECTION.body(items)
+    as_sections(section.SECTION.folds(items))
     assert section.SECTION.verdict(items) if items else True
 
 

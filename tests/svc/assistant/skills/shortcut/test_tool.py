@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.findings import Facts, Finding, Gap, ToolEvent, with_facts
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.shortcut import answer as section
 from svc.assistant.skills.shortcut.findings import ShortcutFacts, ShortcutPart, ShortcutTrait, ShortcutVerdict
@@ -74,7 +75,7 @@ def test_a_disguised_download_cradle_is_malicious_and_shown_in_full():
     data = made.shortcut(POWERSHELL, CRADLE, icon="C:\\Reader\\AcroRd32.exe", window=7)
     items = found(data)
     assert verdict(data) == "malicious"
-    assert CRADLE in section.SECTION.body(items)
+    assert CRADLE in as_sections(section.SECTION.folds(items))
     assert "http://evil-host.top/a" in {f.facts.value for f in with_facts(items, IndicatorFacts)}
 
 
@@ -117,4 +118,4 @@ def test_changed_bytes_raise_no_exception(changes: list[tuple[int, int]], more: 
     data = bytearray(made.shortcut(POWERSHELL, CRADLE, icon="a.ico", extra=more))
     for position, value in changes:
         data[position % len(data) if position % len(data) > 20 else 20] = value
-    section.SECTION.body(found(bytes(data)))
+    as_sections(section.SECTION.folds(found(bytes(data))))

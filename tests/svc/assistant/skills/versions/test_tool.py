@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from svc.assistant.findings import Finding, Gap
+from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.versions.answer import SECTION
 from svc.assistant.skills.versions.findings import VersionAffected
 from svc.assistant.skills.versions.tool import inspect
@@ -135,7 +136,7 @@ def test_bounds_that_exclude_each_other_are_read_as_alternatives():
 def test_the_answer_says_yes_with_the_range_and_the_comparison():
     findings = found("is log4j-core 2.14.1 affected by >=2.0-beta9,<2.15.0")
     assert SECTION.verdict(findings).startswith("**Yes: `log4j-core` `2.14.1` is affected.**")
-    assert "2.14.1 < 2.15.0" in SECTION.body(findings)
+    assert "2.14.1 < 2.15.0" in as_sections(SECTION.folds(findings))
     assert SECTION.next_steps(findings)
 
 
@@ -177,7 +178,7 @@ def test_identifiers_and_dates_are_not_ranges():
 @given(st.text(alphabet="0123456789.-<>=,|[]()vxab ^~:{}\"' @", max_size=120))
 def test_any_text_is_read(text: str):
     findings = found(text)
-    SECTION.body(findings)
+    as_sections(SECTION.folds(findings))
     assert SECTION.verdict(findings) or not findings
 
 
