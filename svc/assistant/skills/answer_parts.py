@@ -87,15 +87,25 @@ def place_words(evidence: Evidence) -> str:
     return f"{name} offset {evidence.offset:,}" if evidence.offset is not None else name
 
 
+def short_place(evidence: Evidence) -> str:
+    """The place without the input's name, for an answer about one input: ``line 1,118``."""
+    if evidence.record is not None and evidence.line is None:
+        return f"record {evidence.record:,}"
+    if evidence.line is not None:
+        return f"line {evidence.line:,}"
+    return f"offset {evidence.offset:,}" if evidence.offset is not None else place_words(evidence)
+
+
 def worst_findings(findings: Sequence[AnyFinding]) -> list[str]:
     """The most severe findings as facts, each with its place and evidence; of findings without a severity the first."""
     rated = sorted((one for one in findings if one.severity is not Severity.INFO), key=lambda one: _RANK[one.severity])
     chosen = rated or [one for one in findings if one.evidence]
     distinct = list({one.title: one for one in reversed(chosen)}.values())[::-1]
-    return [fact_of(one) for one in distinct[: MAX_FACTS if rated else LEAST_FACTS]]
+    has_one_source = len({evidence.source for one in distinct for evidence in one.evidence[:1]}) == 1
+    return [fact_of(one, names_source=not has_one_source) for one in distinct[: MAX_FACTS if rated else LEAST_FACTS]]
 
 
-def fact_of(finding: AnyFinding) -> str:
+def fact_of(finding: AnyFinding, *, names_source: bool = True) -> str:
     """One finding as a fact: title, severity, place, evidence."""
     title = escape(finding.title[:200])
     severity = "" if finding.severity is Severity.INFO else f" ({finding.severity.value})"
@@ -104,7 +114,13 @@ def fact_of(finding: AnyFinding) -> str:
         return f"{lead}."
     first = finding.evidence[0]
     excerpt = f": {code_span(defang_text(first.excerpt), limit=EXCERPT_CHARS)}" if first.excerpt.strip() else ""
-    return f"{lead}, {place_words(first)}{excerpt}"
+    return f"{lead}, {place_words(first) if names_source else short_place(first)}{excerpt}"
+
+
+def listed(values: Sequence[str], *, limit: int = 4) -> str:
+    """``a, b, c and 3 more``; the values are Markdown."""
+    left = len(values) - limit
+    return ", ".join(values[:limit]) + (f" and {left:,} more" if left > 0 else "")
 
 
 def fold_of(title: str, markdown: str) -> Fold:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, Severity, columns, with_facts
+from svc.assistant.skills.answer_parts import worst_findings
 from svc.assistant.skills.file_traits import DAMAGED_TRAIT, FileFacts, FilePart, FileTrait, FileVerdict, VerdictLevel
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.indicators.tables import compact_table
@@ -18,6 +19,7 @@ LOOK_AT = (
     r"|is there)"
 )
 """The verbs that ask for a file to be inspected, for the skills' patterns."""
+MAX_TRAITS = 4  # among the facts
 MAX_REASONS = 5  # in the verdict's sentence; the table has all of them
 MAX_TEXTS = 6  # scripts and macros shown as blocks
 MAX_ROWS = 40
@@ -75,6 +77,18 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     )
 
 
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """The worst traits with their evidence; without one what the file is, with its SHA-256."""
+    traits = [one for one in with_facts(findings, FileTrait) if one.severity is not Severity.INFO]
+    told = worst_findings(traits)[:MAX_TRAITS]
+    for finding in with_facts(findings, FileFacts)[:1]:
+        values = columns(finding)
+        size = f", {values['size']:,} bytes" if isinstance(values.get("size"), int) else ""
+        if values.get("sha256"):
+            told.append(f"**{escape(finding.title)}**{size}, SHA-256 {code_span(str(values['sha256']))}")
+    return told
+
+
 def body(findings: Sequence[AnyFinding]) -> str:
     """Traits, facts, parts, texts and indicators of one file after the other."""
     sources = dict.fromkeys(finding.evidence[0].source for finding in findings)
@@ -82,8 +96,8 @@ def body(findings: Sequence[AnyFinding]) -> str:
     for source in sources:
         own = [finding for finding in findings if finding.evidence[0].source == source]
         if len(sources) > 1:
-            blocks.append(f"#### {code_span(source, limit=80)}")
-        blocks += [_trait_table(own), _facts_table(own), *_part_tables(own), *_text_blocks(own), compact_table(own)]
+            blocks.append(f"**Next file**\n\n{code_span(source, limit=80)}")
+        blocks += [_trait_table(own), _facts_table(own), *_part_tables(own), *_text_blocks(own), _indicators(own)]
     return "\n\n".join(block for block in blocks if block)
 
 
@@ -134,7 +148,13 @@ def _trait_table(findings: Sequence[AnyFinding]) -> str:
         )
         for trait in traits
     ]
-    return table(("Severity", "Finding", "Evidence", "Why it matters", "ATT&CK"), rows)
+    headers = ("Severity", "Finding", "Evidence", "Why it matters", "ATT&CK")
+    return "**Suspicious traits**\n\n" + table(headers, rows)
+
+
+def _indicators(findings: Sequence[AnyFinding]) -> str:
+    shown = compact_table(findings)
+    return f"**Indicators in it**\n\n{shown}" if shown else ""
 
 
 def _offset(finding: AnyFinding) -> str:
@@ -149,7 +169,7 @@ def _facts_table(findings: Sequence[AnyFinding]) -> str:
         for name, value in columns(finding).items()
         if value not in (None, "", [])
     ]
-    return table(("Property", "Value"), rows, limit=MAX_ROWS) if rows else ""
+    return "**Properties**\n\n" + table(("Property", "Value"), rows, limit=MAX_ROWS) if rows else ""
 
 
 def _value(value: object) -> str:
@@ -182,7 +202,8 @@ def _part_table(part: str, parts: Sequence[FilePart]) -> str:
         name = code_span(_defanged(one.name) if part in _ADDRESS_PARTS else one.name)
         size = (f"{one.size:,}" if one.size is not None else "",) if has_sizes else ()
         rows.append((name, *size, code_span(one.note) if one.note else ""))
-    return table((title, *((size_header,) if has_sizes else ()), note), rows)
+    headers = (title, *((size_header,) if has_sizes else ()), note)
+    return f"**{escape(title)}**\n\n{table(headers, rows)}"
 
 
 def _defanged(address: str) -> str:

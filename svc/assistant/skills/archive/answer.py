@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
-from svc.assistant.skills.answer_parts import as_folds
+from svc.assistant.skills.answer_parts import MAX_FACTS, as_folds, worst_findings
 from svc.assistant.skills.archive.findings import ArchiveMember, ArchiveSign, ArchiveSummary
 from svc.assistant.skills.skill import PACKED_LABELS, Section, Skill, words
-from svc.untrusted.markup import code_span, escape, plural, table
+from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
 _WORST_FIRST = list(Severity)
 _SIGNS_SHOWN = 25
+MAX_NAMED = 2  # archives among the facts
 
 
 def verdict(findings: Sequence[AnyFinding]) -> str:
@@ -32,9 +33,23 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     return f"**No sign of danger in names, types and structure** of {extent}; {limits}."
 
 
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """What each archive holds, and the worst signs of danger."""
+    told = [f"**{summary.facts.format.upper()}**: {_extent(summary.facts)}" for summary in _summaries(findings)]
+    return told + worst_findings(_signs(findings))[: MAX_FACTS - len(told)]
+
+
+def _summaries(findings: Sequence[AnyFinding]) -> list[Finding[ArchiveSummary]]:
+    """The first archives: the folds have all."""
+    return with_facts(findings, ArchiveSummary)[:MAX_NAMED]
+
+
 def body(findings: Sequence[AnyFinding]) -> str:
     """The archive, the signs of danger, the members."""
-    blocks = [_summary(summary.facts) for summary in with_facts(findings, ArchiveSummary)]
+    summaries = [
+        f"{summary.facts.format}: {_extent(summary.facts)}" for summary in with_facts(findings, ArchiveSummary)
+    ]
+    blocks = ["**Archives**", bullets(summaries)] if len(summaries) > MAX_NAMED else []
     signs = _signs(findings)
     if signs:
         rows = [
@@ -55,13 +70,13 @@ def body(findings: Sequence[AnyFinding]) -> str:
     return "\n\n".join(blocks)
 
 
-def _summary(facts: ArchiveSummary) -> str:
+def _extent(facts: ArchiveSummary) -> str:
     ratio = f", {facts.ratio} times its own size" if facts.ratio else ""
     times = f" Changed between {facts.oldest} and {facts.newest}." if facts.oldest else ""
     types = ", ".join(f"{row.count:,} {row.label}" for row in facts.labels)
     extent = f"{plural(facts.members, 'member')}, {facts.size:,} bytes{ratio}"
     opened = f"{facts.opened:,} opened, {facts.encrypted:,} password-protected"
-    return f"{facts.format}: {extent}; {opened}.{times}" + (f" Types: {escape(types)}." if types else "")
+    return f"{extent}; {opened}.{times}" + (f" Types: {escape(types)}." if types else "")
 
 
 def _row(facts: ArchiveMember) -> list[str]:
@@ -112,6 +127,7 @@ SECTION = Section(
         file_names=words(r".{0,255}\.(?:tar\.(?:gz|bz2|xz|zst)|tgz|tbz2?|txz)"),
     ),
     verdict=verdict,
+    facts=facts,
     folds=as_folds(body),
     next_steps=next_steps,
 )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Confidence, Finding, InputKind, with_facts
-from svc.assistant.skills.answer_parts import as_folds
+from svc.assistant.skills.answer_parts import MAX_FACTS, Fold, listed
 from svc.assistant.skills.attack.findings import AttackTactic, AttackTechnique
 from svc.assistant.skills.attack.wording import ID, ID_OF, IN_TACTIC, NOT_USED, TACTIC, technique_label
 from svc.assistant.skills.skill import Section, Skill, words
-from svc.untrusted.markup import bullets, escape, table
+from svc.untrusted.markup import escape, plural
 
 MAX_SENTENCES = 3  # in the verdict; the body has an entry for each finding
 TACTIC_ROWS = 60  # the longest tactic has 46 techniques
@@ -39,18 +39,38 @@ def _tactic_sentence(facts: AttackTactic) -> str:
     return f"**{label}** has {len(facts.techniques)} techniques and {facts.subs} sub-techniques."
 
 
-def body(findings: Sequence[AnyFinding]) -> str:
-    """A list for each technique, a table for each tactic, and the source."""
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """Of one technique its tactics, platforms and relatives; of several a line each."""
+    techniques = [finding.facts for finding in with_facts(findings, AttackTechnique)]
+    if len(techniques) == 1:
+        return [
+            f"**{title}**: {listed([escape(name) for name in names], limit=8)}."
+            for title, names in _lists(techniques[0])
+        ][:MAX_FACTS]
+    return [
+        f"**{technique_label(one.id, one.name)}**: {'; '.join(escape(name) for name in one.tactics)}"
+        for one in techniques[:MAX_FACTS]
+    ]
+
+
+def folds(findings: Sequence[AnyFinding]) -> list[Fold]:
+    """The techniques of each tactic, everything about each of several techniques, and the source."""
     techniques = [finding.facts for finding in with_facts(findings, AttackTechnique)]
     tactics = [finding.facts for finding in with_facts(findings, AttackTactic)]
     first: list[AttackTechnique | AttackTactic] = [*techniques[:1], *tactics[:1]]
     if not first:
-        return ""
+        return []
     origin = f"{first[0].version}. {escape(first[0].licence)} Descriptions are our own."
-    return "\n\n".join([*map(_technique_block, techniques), *map(_tactic_block, tactics), origin])
+    several = [_technique_fold(one) for one in techniques] if len(techniques) > 1 else []
+    return [*several, *map(_tactic_fold, tactics), Fold(title="Source and licence", text=origin)]
 
 
-def _technique_block(facts: AttackTechnique) -> str:
+def _technique_fold(facts: AttackTechnique) -> Fold:
+    rows = [(f"{title}: {', '.join(map(escape, names))}",) for title, names in _lists(facts)]
+    return Fold(title=technique_label(facts.id, facts.name), rows=rows)
+
+
+def _lists(facts: AttackTechnique) -> list[tuple[str, list[str]]]:
     lists = {
         "Tactics": facts.tactics,
         "Platforms": facts.platforms,
@@ -58,14 +78,14 @@ def _technique_block(facts: AttackTechnique) -> str:
         "Sub-technique of": [facts.parent] if facts.parent else [],
         "Similar IDs": facts.near,
     }
-    lines = [f"{title}: {', '.join(map(escape, names))}" for title, names in lists.items() if names]
-    return f"**{technique_label(facts.id, facts.name)}**\n\n{bullets(lines)}" if lines else ""
+    return [(title, list(names)) for title, names in lists.items() if names]
 
 
-def _tactic_block(facts: AttackTactic) -> str:
+def _tactic_fold(facts: AttackTactic) -> Fold:
     rows = [(technique_id, escape(name)) for technique_id, _, name in (one.partition(" ") for one in facts.techniques)]
-    also = f"Also called: {', '.join(map(escape, facts.aliases))}.\n\n" if facts.aliases else ""
-    return also + table(["ID", "Technique"], rows, limit=TACTIC_ROWS)
+    also = f"Also called: {', '.join(map(escape, facts.aliases))}." if facts.aliases else ""
+    title = f"{plural(len(rows), 'technique')} of {technique_label(facts.id, facts.name)}"
+    return Fold(title=title, headers=("ID", "Technique"), rows=rows, text=also, limit=TACTIC_ROWS)
 
 
 def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
@@ -109,6 +129,7 @@ SECTION = Section(
         reads_question=True,
     ),
     verdict=verdict,
-    folds=as_folds(body),
+    facts=facts,
+    folds=folds,
     next_steps=next_steps,
 )

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Confidence, Finding, InputKind, with_facts
 from svc.assistant.knowledge.attack_names import parent_of
-from svc.assistant.skills.answer_parts import as_folds
+from svc.assistant.skills.answer_parts import MAX_FACTS, as_folds, short_place
 from svc.assistant.skills.attack.wording import NO_LOOKUP, technique_label
 from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, BehaviourTechnique
 from svc.assistant.skills.attack_mapping.pictures import pictures
@@ -43,16 +43,27 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     return f"**{len(clear)} techniques of {plural(len(tactics), 'tactic')}:** {named}{more}."
 
 
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """The techniques with the sentence that shows each, the surest first."""
+    ranked = sorted(with_facts(findings, BehaviourTechnique), key=lambda one: list(Confidence).index(one.confidence))
+    return [
+        f"**{_label(one.facts)}** ({one.confidence.value} confidence), {short_place(one.evidence[0])}: "
+        + code_span(one.evidence[0].excerpt, limit=SENTENCE_CHARS)
+        for one in ranked[:MAX_FACTS]
+    ]
+
+
 def body(findings: Sequence[AnyFinding]) -> str:
     """The techniques with their evidence, the candidates of each sentence if the text is short, and the source."""
     techniques, sentences = with_facts(findings, BehaviourTechnique), with_facts(findings, BehaviourSentence)
     blocks = []
     if techniques:
         headers = ["Technique", "Tactics", "Sentence", "Words", "Sentences", "Confidence"]
-        blocks.append(table(headers, [_technique_row(finding) for finding in techniques]))
+        blocks.append("**Techniques**\n\n" + table(headers, [_technique_row(finding) for finding in techniques]))
     if sentences and len(sentences) <= MAX_SENTENCES:
         rows = [_sentence_row(finding) for finding in sentences]
-        blocks.append("Candidates of each sentence, most likely first:\n\n" + table(["Sentence", "Candidates"], rows))
+        blocks.append("**Sentences with their candidates, most likely first**")
+        blocks.append(table(["Sentence", "Candidates"], rows))
     if techniques:
         blocks.append(f"{techniques[0].facts.version}, © The MITRE Corporation; mapped by our own lexicon.")
     return "\n\n".join(blocks)
@@ -131,6 +142,7 @@ SECTION = Section(
         reads_question=True,
     ),
     verdict=verdict,
+    facts=facts,
     folds=as_folds(body),
     next_steps=next_steps,
     pictures=pictures,

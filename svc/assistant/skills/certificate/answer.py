@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
-from svc.assistant.skills.answer_parts import as_folds
+from svc.assistant.skills.answer_parts import MAX_FACTS, as_folds, worst_findings
 from svc.assistant.skills.certificate.findings import (
     Certificate,
     CertificateDamage,
@@ -19,6 +19,7 @@ from svc.untrusted.markup import code_span, escape, plural, table
 
 MAX_SHOWN = 10  # certificates whose fields are shown
 MAX_NAMES = 12
+MAX_NAMED = 2  # certificates among the facts
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
 
 
@@ -44,6 +45,18 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     return f"**{worst.severity.value.capitalize()}:**{which} {escape(worst.title)}.{more}"
 
 
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """The first certificates with their dates, then the weaknesses that the verdict does not name."""
+    told = [
+        f"**Certificate{f' {one.facts.number}' if len(with_facts(findings, Certificate)) > 1 else ''}** for "
+        f"{code_span(defang_text(one.facts.subject), limit=80)}, {code_span(one.facts.key, limit=40)}, valid "
+        f"{one.facts.not_before} to {one.facts.not_after}"
+        for one in with_facts(findings, Certificate)[:MAX_NAMED]
+    ]
+    bad = [one for one in _weaknesses(findings) if one.severity is not Severity.INFO]
+    return told + worst_findings(bad[1:])[: MAX_FACTS - len(told)]
+
+
 def body(findings: Sequence[AnyFinding]) -> str:
     """Weaknesses and private keys, blocks that cannot be read, then the fields of each certificate and request."""
     certificates = with_facts(findings, Certificate)
@@ -51,7 +64,7 @@ def body(findings: Sequence[AnyFinding]) -> str:
     blocks = []
     if weaknesses:
         header = ("Severity", "Weakness", "Field", "Recommendation", "Number", "Line")
-        blocks.append(table(header, [_weakness_row(finding) for finding in weaknesses]))
+        blocks.append("**Weaknesses**\n\n" + table(header, [_weakness_row(finding) for finding in weaknesses]))
     for damage in with_facts(findings, CertificateDamage):
         blocks.append(f"Not readable: {escape(damage.facts.what)} (line {damage.evidence[0].line or 1}).")
     blocks += [_certificate_table(finding.facts) for finding in certificates[:MAX_SHOWN]]
@@ -163,6 +176,7 @@ SECTION = Section(
         takes=frozenset({"now"}),
     ),
     verdict=verdict,
+    facts=facts,
     folds=as_folds(body),
     next_steps=next_steps,
 )  # fmt: skip

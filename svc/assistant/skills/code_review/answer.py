@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
-from svc.assistant.skills.answer_parts import as_folds
+from svc.assistant.skills.answer_parts import MAX_FACTS, as_folds, short_place, worst_findings
 from svc.assistant.skills.code_review.findings import CodeReview, CodeWeakness
 from svc.assistant.skills.code_review.languages import LANGUAGE_NAMES
 from svc.assistant.skills.skill import READABLE_LABELS, RECORD_LABELS, Section, Skill, words
@@ -35,6 +35,18 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     return f"**{plural(len(weaknesses), 'weakness', 'weaknesses')}** ({what}): {listed}. Most severe: {location}."
 
 
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """The weaknesses that the verdict does not name, and how to fix the worst."""
+    weaknesses = _worst_first(findings)
+    if not weaknesses:
+        return []
+    worst = weaknesses[0]
+    place = f"{worst.facts.cwe}, {short_place(worst.evidence[0])}"
+    excerpt = code_span(worst.evidence[0].excerpt, limit=90)
+    told = [f"**{escape(worst.title)}** ({worst.severity.value}, {place}): {excerpt} {escape(worst.facts.fix)}"]
+    return told + worst_findings(weaknesses[1:])[: MAX_FACTS - 1]
+
+
 def body(findings: Sequence[AnyFinding]) -> str:
     """One table, the worst first; then each fix once."""
     reviews, weaknesses = with_facts(findings, CodeReview), _worst_first(findings)
@@ -48,7 +60,7 @@ def body(findings: Sequence[AnyFinding]) -> str:
     version = f"version {reviews[0].facts.table_version} of {reviews[0].facts.table_date}"
     origin = f"Table of weaknesses: {version}. Each file was reviewed by itself; nothing was executed."
     rows = [_row(finding, has_file=has_files) for finding in weaknesses]
-    return "\n\n".join([table(headers, rows), "**How to fix it**", bullets(list(fixes)), origin])
+    return "\n\n".join(["**Weaknesses**", table(headers, rows), "**Fixes**", bullets(list(fixes)), origin])
 
 
 def _row(finding: Finding[CodeWeakness], *, has_file: bool) -> tuple[str, ...]:
@@ -129,6 +141,7 @@ SECTION = Section(
         ),
     ),
     verdict=verdict,
+    facts=facts,
     folds=as_folds(body),
     next_steps=next_steps,
 )

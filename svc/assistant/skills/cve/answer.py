@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, with_facts
-from svc.assistant.skills.answer_parts import as_folds
+from svc.assistant.skills.answer_parts import MAX_FACTS, as_folds, short_place
 from svc.assistant.skills.cve.findings import CveStatus
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.markup import code_span, escape, plural, table
@@ -36,6 +36,16 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     return f"**Known to be exploited:** {names} ({len(exploited):,} of {plural(len(cves), 'CVE')})."
 
 
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """The exploited CVEs, with what the catalog says of each."""
+    exploited = [finding for finding in with_facts(findings, CveStatus) if finding.facts.is_exploited]
+    return [
+        f"{code_span(one.facts.id)} ({short_place(one.evidence[0])}), exploited since {one.facts.added}: "
+        f"{escape(f'{one.facts.vendor} {one.facts.product}: {one.facts.description}')}"
+        for one in exploited[:MAX_FACTS]
+    ]
+
+
 def body(findings: Sequence[AnyFinding]) -> str:
     """One table with a row for each CVE and what the catalog says; "" without a catalog."""
     known = [finding for finding in with_facts(findings, CveStatus) if finding.facts.is_exploited is not None]
@@ -44,7 +54,7 @@ def body(findings: Sequence[AnyFinding]) -> str:
     first = known[0].facts
     origin = f"CISA KEV catalog: version {escape(str(first.table_version))}, {first.table_date}."
     headers = ["CVE", "Exploited", "Since", "Vulnerability", "Ransomware", "Action", "Line"]
-    return f"{table(headers, [_row(finding) for finding in known])}\n\n{origin}"
+    return f"**CVEs**\n\n{table(headers, [_row(finding) for finding in known])}\n\n{origin}"
 
 
 def _row(finding: Finding[CveStatus]) -> list[str]:
@@ -90,6 +100,7 @@ SECTION = Section(
         looks=words(r"\A\s*CVE-\d{4}-\d{4,19}\b[^\n]{0,30}\Z"),
     ),
     verdict=verdict,
+    facts=facts,
     folds=as_folds(body),
     next_steps=next_steps,
 )

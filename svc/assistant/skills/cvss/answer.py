@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, with_facts
-from svc.assistant.skills.answer_parts import as_folds
+from svc.assistant.skills.answer_parts import as_folds, listed
 from svc.assistant.skills.cvss.findings import CvssBroken, CvssScore
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
 MAX_EXPLAINED = 5  # vectors with tables of their own; more share one table
 MAX_CHANGES = 10  # rows of what would lower a score
+MAX_BROKEN = 2  # among the facts
 VECTOR_CHARS = 300  # a 4.0 vector with every metric has 250
 
 
@@ -32,6 +33,30 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
         vector = code_span(worst.vector, limit=VECTOR_CHARS)
         lead = f"**{plural(len(scored), 'CVSS vector')}; the highest is {_rated(worst)}:** {vector}."
     return lead + (f" {plural(len(broken), 'vector is', 'vectors are')} not valid." if broken else "")
+
+
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """Of one vector its scores, what it says and what would lower it; of several the highest; what is not valid."""
+    scored, broken = with_facts(findings, CvssScore), with_facts(findings, CvssBroken)
+    told = [
+        f"**Not valid**: {code_span(one.facts.vector, limit=VECTOR_CHARS)} ({_place(one)}): {_problems(one.facts)}"
+        for one in broken[:MAX_BROKEN]
+        if scored
+    ]
+    if len(scored) != 1:
+        ranked = sorted(scored, key=lambda one: -one.facts.score)
+        return [
+            f"**{_rated(one.facts)}**: {code_span(one.facts.vector, limit=VECTOR_CHARS)} ({_place(one)})"
+            for one in ranked[: MAX_EXPLAINED - len(told)]
+        ] + told
+    only = scored[0].facts
+    meanings = "; ".join(f"{code_span(row.metric)} {row.meaning}" for row in only.metrics)
+    told.append(f"**What it says**: {meanings}.")
+    told.append(f"**{_scores(only).replace(': ', '**: ', 1)}")
+    if only.changes:
+        lower = listed([f"{code_span(row.change)} ({row.score})" for row in only.changes], limit=3)
+        told.append(f"**What would lower it**: {lower}.")
+    return told
 
 
 def body(findings: Sequence[AnyFinding]) -> str:
@@ -75,13 +100,13 @@ def _explained(finding: Finding[CvssScore], *, is_only: bool) -> str:
     vector = f"{code_span(facts.vector, limit=VECTOR_CHARS)} ({_place(finding)})"
     metrics = [(code_span(row.metric), row.name, row.meaning) for row in facts.metrics]
     blocks = [
-        vector if is_only else f"**{_rated(facts)}:** {vector}",
-        _scores(facts),
+        "**Metrics**" if is_only else f"**Metrics of {_rated(facts)}**",
+        vector,
         table(("Metric", "Name", "Meaning"), metrics, limit=40),
     ]
     if facts.changes:
         rows = [(str(row.score), code_span(row.change), row.meaning) for row in facts.changes]
-        blocks.append("**What would lower it** (one metric changed at a time)")
+        blocks.append("**Changes of one metric that would lower it**")
         blocks.append(table(("Score", "Change", "If it is"), rows, limit=MAX_CHANGES))
     if facts.notes:
         blocks.append(bullets([escape(note) for note in facts.notes]))
@@ -157,6 +182,7 @@ SECTION = Section(
         looks=_VECTOR,
     ),
     verdict=verdict,
+    facts=facts,
     folds=as_folds(body),
     next_steps=next_steps,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Confidence, Finding, InputKind, with_facts
-from svc.assistant.skills.answer_parts import as_folds
+from svc.assistant.skills.answer_parts import MAX_FACTS, Fold, as_folds, listed, short_place
 from svc.assistant.skills.cwe.findings import CweCandidate, CweEntry
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.markup import bullets, code_span, escape, plural, table
@@ -34,13 +34,49 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     return f"**{escape(best.title)}**{doubt}. Evidence: {evidence}. {escape(best.facts.what)}".rstrip()
 
 
-def body(findings: Sequence[AnyFinding]) -> str:
-    """The CWEs in question as lists; the candidates of each text as a table."""
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """How to mitigate the CWE in question and its relatives; the candidates of a text, most likely first."""
+    entries, candidates = with_facts(findings, CweEntry), with_facts(findings, CweCandidate)
+    if entries:
+        return [fact for finding in entries for fact in _about(finding.facts)][:MAX_FACTS]
+    first = [one for one in candidates if one.facts.rank == 1] if candidates and _texts(candidates) > 1 else candidates
+    told = [_candidate(one, has_text=_texts(candidates) > 1) for one in first[: MAX_FACTS - 1]]
+    if candidates and candidates[0].facts.fix and _texts(candidates) == 1:
+        told.append(f"**Mitigations of the first**: {listed([escape(fix) for fix in candidates[0].facts.fix])}.")
+    return told
+
+
+def _texts(candidates: Sequence[Finding[CweCandidate]]) -> int:
+    return len({one.facts.block for one in candidates})
+
+
+def _candidate(finding: Finding[CweCandidate], *, has_text: bool) -> str:
+    words_of = ", ".join(code_span(word, limit=40) for word in finding.facts.words[:3])
+    text = f"Text {finding.facts.block}: " if has_text else ""
+    return f"{text}**{escape(finding.title)}** ({short_place(finding.evidence[0])}): {words_of}"
+
+
+def _about(facts: CweEntry) -> list[str]:
+    lists = (
+        (f"Mitigations of {escape(facts.id)}", facts.fix),
+        ("More general", facts.parents),
+        ("More specific", facts.children),
+    )
+    return [f"**{title}**: {listed([escape(one) for one in values])}." for title, values in lists if values]
+
+
+def folds(findings: Sequence[AnyFinding]) -> list[Fold]:
+    """Everything about the CWEs in question, all candidates, and the version of the table."""
+    return as_folds(_details)(findings)
+
+
+def _details(findings: Sequence[AnyFinding]) -> str:
     entries, candidates = with_facts(findings, CweEntry), with_facts(findings, CweCandidate)
     blocks = [_explained(finding) for finding in entries]
     if candidates:
         rows = [_row(finding) for finding in candidates if finding.facts.block <= MAX_TEXTS]
         headers = ["Text", "Rank", "CWE", "Score", "Words", "Line"]
+        blocks.append("**Candidates**")
         blocks.append(table(headers, rows, limit=MAX_TEXTS * CANDIDATES_PER_TEXT))
         if candidates[0].facts.fix:
             blocks.append("**Mitigations**\n\n" + bullets([escape(fix) for fix in candidates[0].facts.fix]))
@@ -98,6 +134,7 @@ SECTION = Section(
         reads_question=True,
     ),
     verdict=verdict,
-    folds=as_folds(body),
+    facts=facts,
+    folds=folds,
     next_steps=next_steps,
 )

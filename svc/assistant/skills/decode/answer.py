@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Confidence, Finding, InputKind, Severity, with_facts
-from svc.assistant.skills.answer_parts import as_folds
+from svc.assistant.skills.answer_parts import MAX_FACTS, Fold, as_folds, short_place
 from svc.assistant.skills.decode.findings import DecodedPart, DecodeLayer
 from svc.assistant.skills.indicators.findings import IndicatorFacts
-from svc.assistant.skills.indicators.tables import search_steps, tables_by_type
+from svc.assistant.skills.indicators.tables import folds_by_type, search_steps
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
 
 SHOWN_CHARS = 4_000  # of a result; the findings have more
 VERDICT_CHARS = 200  # of the result in the verdict
 MAX_PARTS = 10  # shown with their layers
+FACT_CHARS = 120
 
 
 def verdict(findings: Sequence[AnyFinding]) -> str:
@@ -33,8 +34,31 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     return lead
 
 
-def body(findings: Sequence[AnyFinding]) -> str:
-    """For each part its location, its layers and the result; then the indicators of all results."""
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """Where each part is and what it decodes to; of one part its layers."""
+    parts, layers = with_facts(findings, DecodedPart), with_facts(findings, DecodeLayer)
+    if len(parts) == 1 and parts[0].facts.layers == 1:
+        return []  # the verdict has it
+    if len(parts) == 1:
+        place = short_place(parts[0].evidence[0])
+        return [
+            f"**Layer {layer.facts.depth}, {escape(layer.facts.encoding)}**"
+            f"{f' ({place})' if layer.facts.depth == 1 else ''}: {code_span(layer.facts.preview, limit=FACT_CHARS)}"
+            for layer in layers[:MAX_FACTS]
+        ]
+    return [
+        f"**Part {part.facts.chain}, {escape(part.facts.path)}** ({short_place(part.evidence[0])}): "
+        + (code_span(part.facts.text, limit=FACT_CHARS) if part.facts.text else escape(part.facts.form))
+        for part in parts[:MAX_FACTS]
+    ]
+
+
+def folds(findings: Sequence[AnyFinding]) -> list[Fold]:
+    """The parts with their layers, and the indicators of all results by type."""
+    return [*as_folds(_parts)(findings), *folds_by_type(with_facts(findings, IndicatorFacts))]
+
+
+def _parts(findings: Sequence[AnyFinding]) -> str:
     parts, layers = with_facts(findings, DecodedPart), with_facts(findings, DecodeLayer)
     blocks = []
     for part in parts[:MAX_PARTS]:
@@ -42,15 +66,13 @@ def body(findings: Sequence[AnyFinding]) -> str:
         blocks += [_location(part), _layer_table(own), *_result(part)]
     if len(parts) > MAX_PARTS:
         blocks.append(f"… and {plural(len(parts) - MAX_PARTS, 'more part')} (the findings have all of them).")
-    if indicators := with_facts(findings, IndicatorFacts):
-        blocks += ["**Indicators in the decoded content**", tables_by_type(indicators)]
     return "\n\n".join(blocks)
 
 
 def _location(part: Finding[DecodedPart]) -> str:
     evidence = part.evidence[0]
     location = f"{code_span(evidence.source, limit=60)} line {evidence.line:,}"
-    return f"**Part {part.facts.chain}**, {location}: {code_span(evidence.excerpt, limit=80)}"
+    return f"**Decoded part {part.facts.chain}**\n\n{location}: {code_span(evidence.excerpt, limit=80)}"
 
 
 def _layer_table(layers: Sequence[DecodeLayer]) -> str:
@@ -108,6 +130,7 @@ SECTION = Section(
         covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
-    folds=as_folds(body),
+    facts=facts,
+    folds=folds,
     next_steps=next_steps,
 )

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, InputKind, with_facts
-from svc.assistant.skills.answer_parts import as_folds
+from svc.assistant.skills.answer_parts import MAX_FACTS, as_folds, short_place
 from svc.assistant.skills.hash_types.findings import HashType
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.untrusted.markup import code_span, plural, table
@@ -28,6 +28,17 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     return f"**{plural(len(hashes), 'different hash', 'different hashes')}:** {listed} (the most likely type of each)."
 
 
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """Each hash with its types, what is known of the likeliest, and its line."""
+    return [
+        f"{code_span(one.facts.value, limit=70)} ({short_place(one.evidence[0])}): "
+        f"**{one.facts.known or one.facts.candidates[0].name}**"
+        + (f"; {one.facts.candidates[0].note}" if one.facts.candidates[0].note else "")
+        + ("; may be of a password" if one.facts.is_password else "")
+        for one in with_facts(findings, HashType)[:MAX_FACTS]
+    ]
+
+
 def body(findings: Sequence[AnyFinding]) -> str:
     """One table with a row for each hash."""
     hashes = with_facts(findings, HashType)
@@ -45,7 +56,8 @@ def body(findings: Sequence[AnyFinding]) -> str:
     ]
     first = hashes[0].facts
     origin = f"Formats: own table, version {first.table_version} of {first.table_date}."
-    return f"{table(['Hash', 'Type, most likely first', 'May be a password', 'Note', 'Line'], rows)}\n\n{origin}"
+    headers = ("Hash", "Type, most likely first", "May be a password", "Note", "Line")
+    return f"**Hashes**\n\n{table(headers, rows)}\n\n{origin}"
 
 
 SECTION = Section(
@@ -69,5 +81,6 @@ SECTION = Section(
         ),
     ),
     verdict=verdict,
+    facts=facts,
     folds=as_folds(body),
 )

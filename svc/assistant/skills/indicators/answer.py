@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from heapq import nsmallest
+from typing import cast
 
 from svc.assistant.findings import AnyFinding, InputKind, kind_of, with_facts
-from svc.assistant.skills.answer_parts import as_folds
+from svc.assistant.skills.answer_parts import MAX_FACTS, Fold, as_folds, listed
 from svc.assistant.skills.indicators.findings import IndicatorFacts, XmlAttack
 from svc.assistant.skills.indicators.pictures import pictures
-from svc.assistant.skills.indicators.tables import is_quiet, search_steps, tables_by_type, type_name
+from svc.assistant.skills.indicators.tables import folds_by_type, is_quiet, search_steps, type_name
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.assistant.spool import facts_values, of_kind
 from svc.untrusted.markup import code_span, escape, plural, table
 
 MAX_TYPES = 6  # named in the verdict
+NAMED = 3  # of each type, among the facts
+VALUE_CHARS = 80
 
 
 def verdict(findings: Sequence[AnyFinding]) -> str:
@@ -49,15 +53,36 @@ def _indicators(findings: Sequence[AnyFinding], *, is_alone: bool) -> str:
     return lead
 
 
-def body(findings: Sequence[AnyFinding]) -> str:
-    """A table of the attacks on an XML parser, then one table for each type of indicator."""
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """The most common types, each with its first values that may matter and the line of the first."""
+    by_type: dict[str, list[tuple[bool, int, str, int]]] = {}
+    for index, (name, scope, defanged, line) in enumerate(
+        facts_values(of_kind(findings, kind_of(IndicatorFacts)), IndicatorFacts, "type", "scope", "defanged", "line")
+    ):
+        by_type.setdefault(str(name), []).append((is_quiet(scope), index, str(defanged), cast("int", line)))
+    told = []
+    for name, found in sorted(by_type.items(), key=lambda one: (min(one[1])[0], -len(one[1])))[:MAX_FACTS]:
+        first = nsmallest(NAMED, found)
+        values = [code_span(value, limit=VALUE_CHARS) + f" (line {line:,})" for _, _, value, line in first]
+        more = len(found) - len(first)
+        rest = f" and {more:,} more" if more else ""
+        told.append(f"**{len(found):,} {type_name(name, count=len(found))}**: {listed(values)}{rest}.")
+    return told
+
+
+def folds(findings: Sequence[AnyFinding]) -> list[Fold]:
+    """The attacks on an XML parser, then a fold for each type of indicator."""
+    return [*as_folds(_attacks)(findings), *folds_by_type(findings)]
+
+
+def _attacks(findings: Sequence[AnyFinding]) -> str:
     attacks = with_facts(of_kind(findings, kind_of(XmlAttack)), XmlAttack)
     rows = [
         (escape(attack.title), escape(attack.why), code_span(attack.facts.value, limit=120), f"{attack.facts.line:,}")
         for attack in attacks
     ]
-    shown = table(("Attack", "What it does", "Shown by", "Line"), rows) if rows else ""
-    return "\n\n".join(filter(None, [shown, tables_by_type(findings)]))
+    headers = ("Attack", "What it does", "Shown by", "Line")
+    return "**Attacks on an XML parser**\n\n" + table(headers, rows) if rows else ""
 
 
 SECTION = Section(
@@ -84,7 +109,8 @@ SECTION = Section(
         ),
     ),
     verdict=verdict,
-    folds=as_folds(body),
+    facts=facts,
+    folds=folds,
     next_steps=search_steps,
     pictures=pictures,
 )

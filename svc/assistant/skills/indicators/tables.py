@@ -9,9 +9,10 @@ from typing import cast
 import msgspec
 
 from svc.assistant.findings import AnyFinding, Finding, kind_of, with_facts
+from svc.assistant.skills.answer_parts import FOLD_ROWS, Fold
 from svc.assistant.skills.indicators.findings import IndicatorFacts, Scope
 from svc.assistant.spool import facts_values, of_kind
-from svc.untrusted.markup import TABLE_ROWS, code_span, escape, table
+from svc.untrusted.markup import code_span, escape, table
 
 VALUE_CHARS = 200
 EXCERPT_CHARS = 100
@@ -74,15 +75,15 @@ def is_quiet(scope: object) -> bool:
     return scope in _QUIET_SCOPES
 
 
-def tables_by_type(findings: Sequence[AnyFinding]) -> str:
-    """Render one table for each type, in the order of the findings, with the indicators that may matter on top."""
+def folds_by_type(findings: Sequence[AnyFinding]) -> list[Fold]:
+    """A fold for each type, in the order of the findings, with the indicators that may matter on top."""
     found = of_kind(findings, kind_of(IndicatorFacts))
     by_type: dict[str, _Top] = {}
     for index, (name, *fields) in enumerate(
         facts_values(found, IndicatorFacts, "type", "scope", "count", "note", "ports", "within")
     ):
         by_type.setdefault(str(name), _Top()).add(index, *fields)
-    return "\n\n".join(_type_table(name, top, found) for name, top in by_type.items())
+    return [_type_fold(name, top, found) for name, top in by_type.items()]
 
 
 def compact_table(findings: Sequence[AnyFinding]) -> str:
@@ -109,18 +110,18 @@ def search_steps(findings: Sequence[AnyFinding]) -> list[str]:
 
 
 class _Top(msgspec.Struct):
-    """The findings of one type that its table shows, as a heap of their ranks, and what is true of all of them."""
+    """The findings of one type that its fold shows, as a heap of their ranks, and what is true of all of them."""
 
     count: int = 0
     has_notes: bool = False
     ranks: list[tuple[bool, int, int]] = []
 
     def add(self, index: int, scope: object, count: object, note: object, ports: object, within: object) -> None:
-        """Count a finding; it is kept if it ranks among the first TABLE_ROWS."""
+        """Count a finding; it is kept if it ranks among the first FOLD_ROWS."""
         self.count += 1
         self.has_notes = self.has_notes or bool(note or ports or within)
         rank = (not is_quiet(scope), cast("int", count), -index)  # the heap's smallest is the last row of the table
-        if len(self.ranks) < TABLE_ROWS:
+        if len(self.ranks) < FOLD_ROWS:
             heapq.heappush(self.ranks, rank)
         elif rank > self.ranks[0]:
             heapq.heapreplace(self.ranks, rank)
@@ -130,7 +131,7 @@ class _Top(msgspec.Struct):
         return with_facts([findings[-index] for _, _, index in sorted(self.ranks, reverse=True)], IndicatorFacts)
 
 
-def _type_table(indicator_type: str, top: _Top, findings: Sequence[AnyFinding]) -> str:
+def _type_fold(indicator_type: str, top: _Top, findings: Sequence[AnyFinding]) -> Fold:
     has_notes = top.has_notes
     headers = ("Indicator", "Count", "First seen", "Context", *(("Note",) if has_notes else ()))
     rows = [
@@ -143,8 +144,8 @@ def _type_table(indicator_type: str, top: _Top, findings: Sequence[AnyFinding]) 
         )
         for finding in top.rows(findings)
     ]
-    name = type_name(indicator_type, count=2)
-    return f"**{escape(name[0].upper() + name[1:])}** ({top.count:,})\n\n{table(headers, rows, total=top.count)}"
+    title = f"{top.count:,} {type_name(indicator_type, count=top.count)}"
+    return Fold(title=title, headers=headers, rows=rows, total=top.count)
 
 
 def _note(facts: IndicatorFacts) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
-from svc.assistant.skills.answer_parts import as_folds
+from svc.assistant.skills.answer_parts import MAX_FACTS, as_folds, listed
 from svc.assistant.skills.mail.findings import (
     MailAttachment,
     MailAuth,
@@ -14,6 +14,7 @@ from svc.assistant.skills.mail.findings import (
     MailDamage,
     MailHop,
     MailNature,
+    MailReason,
     MailSender,
     MailText,
     MailUrl,
@@ -24,6 +25,7 @@ from svc.assistant.skills.skill import PACKED_LABELS, Section, Skill, words
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import bullets, code_span, cut, escape, plural, table
 
+REASONS_TOLD = 2  # among the facts
 REASONS_SHOWN = 8  # of one mail
 _LINKS_SHOWN = 15
 _HOSTS_SHOWN = 4
@@ -57,11 +59,12 @@ def _one(mail: Finding[MailVerdict]) -> str:
     if facts.verdict == "ordinary":
         rest = f" Strongest reason against it: {_plain(facts.reasons[0].reason)}." if facts.reasons else ""
         return (
-            f"**Ordinary** (score {facts.score}; {_SCALE}): "
+            f"**Ordinary** (score {facts.score}; {_SCALE}; {mail.confidence.value} confidence): "
             f"no strong sign of phishing, fraud or spam in its sender, links, attachments and wording.{rest}"
         )
     if facts.verdict == "needs_check":
-        return f"**Needs a check** (score {facts.score}; {_SCALE}): {'; '.join(map(_plain, _words(facts)))}."
+        score = f"(score {facts.score}; {_SCALE}; {mail.confidence.value} confidence)"
+        return f"**Needs a check** {score}: {'; '.join(map(_plain, _words(facts)))}."
     nature = f", {_NATURES[facts.nature]}" if facts.verdict == "suspicious" else ""
     reasons = "; ".join(map(_plain, _words(facts)))
     score = f"(score {facts.score}; {_SCALE}; {mail.confidence.value} confidence)"
@@ -71,6 +74,70 @@ def _one(mail: Finding[MailVerdict]) -> str:
 def _words(facts: MailVerdict) -> list[str]:
     """The two heaviest reasons."""
     return [row.reason for row in facts.reasons[:2]]
+
+
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """Of the mail with the highest score: who wrote it, its reasons, authentication, links and attachments."""
+    mails = with_facts(findings, MailVerdict)
+    if not mails:
+        return []
+    worst = max(mails, key=lambda mail: mail.facts.score)
+    own = _Mail(findings, worst)
+    which = f"Mail {worst.facts.mail}, the worst, from" if len(mails) > 1 else "From"
+    sender = code_span(defang_text(f"{worst.facts.sender_name} <{worst.facts.sender}>".strip()), limit=80)
+    told = [f"**{which}** {sender}: {code_span(worst.facts.subject, limit=80)}, {code_span(worst.facts.date)}"]
+    reasons = worst.facts.reasons if len(mails) > 1 else worst.facts.reasons[2:]  # the verdict has the first
+    if reasons and worst.facts.verdict != "ordinary":
+        told.append(f"**{'Reasons' if len(mails) > 1 else 'Also'}**: {_joined(reasons)}.")
+    told.append(own.recorded())
+    told += [fact for fact in (own.suspicious_links(), own.attached()) if fact]
+    return told[:MAX_FACTS]
+
+
+def _joined(reasons: Sequence[MailReason]) -> str:
+    shown = "; ".join(_plain(one.reason) for one in reasons[:REASONS_TOLD])
+    left = len(reasons) - REASONS_TOLD
+    return shown + (f"; and {plural(left, 'more reason')}" if left > 0 else "")
+
+
+class _Mail:
+    """What was found about one mail."""
+
+    def __init__(self, findings: Sequence[AnyFinding], mail: Finding[MailVerdict]) -> None:
+        number, source = mail.facts.mail, _source(mail)
+        own = [finding for finding in findings if _source(finding) == source]
+        self.checks = [one for one in with_facts(own, MailAuth) if one.facts.mail == number]
+        self.links = [one for one in with_facts(own, MailUrl) if one.facts.mail == number]
+        self.files = [one.facts for one in with_facts(own, MailAttachment) if one.facts.mail == number]
+
+    def recorded(self) -> str:
+        """What the last server recorded about SPF, DKIM and DMARC."""
+        latest = [one for one in self.checks if one.facts.is_latest]
+        if not latest:
+            return "**Sender authentication**: no server recorded SPF, DKIM or DMARC."
+        shown = listed([f"{one.facts.method.upper()} {code_span(one.facts.result)}" for one in latest])
+        return f"**Sender authentication, as recorded** (line {_line(latest[0])}, not verified here): {shown}."
+
+    def suspicious_links(self) -> str:
+        """The links with signs, or how many there are; "" without one."""
+        signed = [one for one in self.links if one.facts.signs]
+        if not signed:
+            return f"**{plural(len(self.links), 'link')}**, none with a suspicious sign." if self.links else ""
+        shown = [
+            f"{code_span(defang_text(one.facts.url), limit=80)} (line {_line(one)}: "
+            f"{_plain('; '.join(sign.description for sign in one.facts.signs))})"
+            for one in signed
+        ]
+        return f"**{plural(len(signed), 'suspicious link')}**: {listed(shown, limit=2)}."
+
+    def attached(self) -> str:
+        """The attachments, dangerous ones first; "" without one."""
+        ranked = sorted(self.files, key=lambda file: not file.dangers)
+        shown = []
+        for file in ranked:
+            dangers = _plain("; ".join(one.description for one in file.dangers))
+            shown.append(f"{code_span(file.name, limit=60)} ({dangers or escape(file.label)})")
+        return f"**{plural(len(shown), 'attachment')}**: {listed(shown, limit=2)}." if shown else ""
 
 
 def body(findings: Sequence[AnyFinding]) -> str:
@@ -166,7 +233,7 @@ def _head(facts: MailVerdict) -> str:
         ["Date", code_span(facts.date)],
         ["Message-ID", code_span(defang_text(facts.message_id))],
     ]
-    return table(["Field", "Value"], rows)
+    return "**Header fields**\n\n" + table(["Field", "Value"], rows)
 
 
 def _reasons(facts: MailVerdict) -> str:
@@ -176,7 +243,7 @@ def _reasons(facts: MailVerdict) -> str:
     rows = [[f"{row.points:+.1f}", _plain(row.reason)] for row in shown]
     rest = len(facts.reasons) - REASONS_SHOWN
     note = f"\n\n… and {plural(rest, 'smaller reason')} (all are in the findings)." if rest > 0 else ""
-    return table(["Points", "Reason"], rows) + note
+    return "**Reasons**\n\n" + table(["Points", "Reason"], rows) + note
 
 
 def _senders(findings: Sequence[Finding[MailSender]]) -> str:
@@ -205,8 +272,8 @@ def _authentication(findings: Sequence[Finding[MailAuth]]) -> str:
         for finding in findings
     ]
     if not rows:
-        return "**Sender authentication:** no server recorded SPF, DKIM or DMARC."
-    return "**Sender authentication, as recorded** (not verified here)\n\n" + table(
+        return ""  # the facts say so
+    return "**Sender authentication, as recorded, not verified here**\n\n" + table(
         ["Check", "Result", "Domain", "Recorded by", "Field", "Line"], rows
     )
 
@@ -299,6 +366,7 @@ SECTION = Section(
         covers=frozenset({"indicators"}),
     ),
     verdict=verdict,
+    facts=facts,
     folds=as_folds(body),
     next_steps=next_steps,
     pictures=pictures,

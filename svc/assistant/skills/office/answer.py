@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from svc.assistant.findings import InputKind
 from svc.assistant.skills.answer_parts import as_folds
-from svc.assistant.skills.file_answer import LOOK_AT, body, next_steps, verdict
+from svc.assistant.skills.file_answer import LOOK_AT, body, facts, next_steps, verdict
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.office.findings import OfficeFacts, OfficePart, OfficeTrait, OfficeVerdict
 from svc.assistant.skills.skill import Section, Skill, words
@@ -33,6 +33,7 @@ SECTION = Section(
         claims=LABELS,
     ),
     verdict=verdict,
+    facts=facts,
     folds=as_folds(body),
     next_steps=next_steps,
 )

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, InputKind, Severity, with_facts
 from svc.assistant.knowledge.attack_names import attack_name
-from svc.assistant.skills.answer_parts import as_folds
+from svc.assistant.skills.answer_parts import Fold, as_folds, worst_findings
 from svc.assistant.skills.indicators.findings import IndicatorFacts
-from svc.assistant.skills.indicators.tables import search_steps, tables_by_type
+from svc.assistant.skills.indicators.tables import folds_by_type, search_steps
 from svc.assistant.skills.script.findings import ScriptBehaviour, ScriptPart, ScriptStage, ScriptSummary
 from svc.assistant.skills.skill import READABLE_LABELS, Section, Skill, words
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
@@ -45,8 +45,17 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     return f"{lead}{decoded} Static analysis: nothing was executed.{others}"
 
 
-def body(findings: Sequence[AnyFinding]) -> str:
-    """For each script its behaviours, techniques, stages and commands; then the indicators."""
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """The worst behaviours; without one the first commands."""
+    return worst_findings(with_facts(findings, ScriptBehaviour)) or worst_findings(with_facts(findings, ScriptPart))
+
+
+def folds(findings: Sequence[AnyFinding]) -> list[Fold]:
+    """For each script its behaviours, techniques, stages and commands; then the indicators of the last stages."""
+    return [*as_folds(_scripts)(findings), *folds_by_type(with_facts(findings, IndicatorFacts))]
+
+
+def _scripts(findings: Sequence[AnyFinding]) -> str:
     blocks = []
     scripts = with_facts(findings, ScriptSummary)
     for script in scripts:
@@ -54,8 +63,6 @@ def body(findings: Sequence[AnyFinding]) -> str:
         own = [one for one in findings if one.evidence and one.evidence[0].source.split(", stage ")[0] == source]
         blocks += [f"**{escape(source)}**"] if len(scripts) > 1 else []
         blocks += [*_behaviours(own), *_techniques(script.facts), *_stages(own), *_commands(own)]
-    if indicators := with_facts(findings, IndicatorFacts):
-        blocks += ["**Indicators in the last stages**", tables_by_type(indicators)]
     return "\n\n".join(blocks)
 
 
@@ -179,6 +186,7 @@ SECTION = Section(
         covers=frozenset({"decode", "indicators"}),
     ),
     verdict=verdict,
-    folds=as_folds(body),
+    facts=facts,
+    folds=folds,
     next_steps=next_steps,
 )

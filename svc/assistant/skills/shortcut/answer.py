@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from svc.assistant.findings import InputKind
 from svc.assistant.skills.answer_parts import as_folds
-from svc.assistant.skills.file_answer import body, next_steps, verdict
+from svc.assistant.skills.file_answer import body, facts, next_steps, verdict
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.shortcut.findings import ShortcutFacts, ShortcutPart, ShortcutTrait, ShortcutVerdict
 from svc.assistant.skills.skill import Section, Skill, words
@@ -25,6 +25,7 @@ SECTION = Section(
         is_experimental=True,
     ),
     verdict=verdict,
+    facts=facts,
     folds=as_folds(body),
     next_steps=next_steps,
 )

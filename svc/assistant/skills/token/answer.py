@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
-from svc.assistant.skills.answer_parts import as_folds
+from svc.assistant.skills.answer_parts import MAX_FACTS, as_folds, listed, worst_findings
 from svc.assistant.skills.skill import READABLE_LABELS, Section, Skill, words
 from svc.assistant.skills.token.findings import JsonWebToken, TokenDamage, TokenWeakness
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
@@ -33,6 +33,25 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     return f"**{worst.severity.value.capitalize()}:**{which} {escape(worst.facts.words)}.{more}"
 
 
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """What the first token says, then the weaknesses that the verdict does not name."""
+    tokens = with_facts(findings, JsonWebToken)
+    told = []
+    for token in tokens[:1]:
+        parts = (
+            ("issuer", token.facts.issuer),
+            ("subject", token.facts.subject),
+            ("audience", token.facts.audience),
+            ("issued", token.facts.issued),
+            ("expires", token.facts.expires),
+        )
+        said = listed([f"{name} {code_span(value, limit=60)}" for name, value in parts if value], limit=5)
+        algorithm = code_span(token.facts.algorithm, limit=40) if token.facts.algorithm else "no algorithm"
+        told.append(f"**{algorithm}** (line {token.evidence[0].line}){f': {said}' if said else ''}.")
+    bad = [one for one in _weaknesses(findings) if one.severity is not Severity.INFO]
+    return told + worst_findings(bad[1:])[: MAX_FACTS - len(told)]
+
+
 def body(findings: Sequence[AnyFinding]) -> str:
     """Weaknesses, damage, then each token's facts, header and claims."""
     weaknesses, tokens = _weaknesses(findings), with_facts(findings, JsonWebToken)
@@ -48,7 +67,8 @@ def body(findings: Sequence[AnyFinding]) -> str:
             )
             for finding in weaknesses
         ]
-        blocks.append(table(("Severity", "Weakness", "Field", "Recommendation", "Token"), rows))
+        headers = ("Severity", "Weakness", "Field", "Recommendation", "Token")
+        blocks.append("**Weaknesses**\n\n" + table(headers, rows))
     for damage in with_facts(findings, TokenDamage):
         blocks.append(f"Token {damage.facts.number}: {escape(damage.facts.what)}.")
     blocks += [_token(token) for token in tokens[:MAX_SHOWN]]
@@ -93,8 +113,13 @@ def _token(token: Finding[JsonWebToken]) -> str:
         ("Expires", facts.expires),
     )
     rows = [(name, code_span(value)) for name, value in properties if value]
-    lead = f"**Token {facts.number}** (line {token.evidence[0].line})"
-    parts = [lead, table(("Property", "Value"), rows), "Header", code_block(_indented(facts.header), "json")]
+    parts = [
+        f"**Token {facts.number}**",
+        f"line {token.evidence[0].line}",
+        table(("Property", "Value"), rows),
+        "Header",
+        code_block(_indented(facts.header), "json"),
+    ]
     if facts.claims:
         parts += ["Claims", code_block(_indented(facts.claims), "json")]
     return "\n\n".join(parts)
@@ -108,6 +133,8 @@ def _indented(text: str) -> str:
         return text
 
 
+_JWT_TEXT = r"(?<![A-Za-z0-9_.-])eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}"  # "decode eyJ…" means this skill
+
 SECTION = Section(
     skill=Skill(
         name="token",
@@ -116,7 +143,7 @@ SECTION = Section(
         title="Token",
         can="decode a JWT and report its weaknesses (algorithm, secret, key IDs, times, claims)",
         facts=(JsonWebToken, TokenWeakness, TokenDamage),
-        strong=words(r"\bJW[TSEK]s?\b", r"\b(?:bearer|access|id|refresh|web) tokens?\b", r"\bjson web\b"),
+        strong=words(r"\bJW[TSEK]s?\b", r"\b(?:bearer|access|id|refresh|web) tokens?\b", r"\bjson web\b", _JWT_TEXT),
         weak=words(r"\btokens?\b", r"\bclaims?\b"),
         content=words(r"(?<![A-Za-z0-9_.-])ey[A-Za-z0-9][A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]+"),
         looks=words(r"\A\W*(?:Authorization: )?(?:Bearer )?ey[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*\.[A-Za-z0-9_.-]*\W*\Z"),
@@ -124,6 +151,7 @@ SECTION = Section(
         takes=frozenset({"now"}),
     ),
     verdict=verdict,
+    facts=facts,
     folds=as_folds(body),
     next_steps=next_steps,
 )

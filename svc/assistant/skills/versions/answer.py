@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, InputKind, with_facts
-from svc.assistant.skills.answer_parts import as_folds
+from svc.assistant.skills.answer_parts import MAX_FACTS, as_folds
 from svc.assistant.skills.skill import Section, Skill, words
 from svc.assistant.skills.versions.findings import VersionAffected
 from svc.untrusted.markup import code_span, escape, plural, table
@@ -45,6 +45,16 @@ def _assumptions(results: Sequence[VersionAffected]) -> str:
     return f" Note: {'; '.join(code_span(note) for note in dict.fromkeys(notes[:2]))}." if notes else ""
 
 
+def facts(findings: Sequence[AnyFinding]) -> list[str]:
+    """Each comparison with a range, as it was read."""
+    results = [finding.facts for finding in with_facts(findings, VersionAffected)]
+    return [
+        f"{code_span(one.range)} as {escape(one.rules)}: "
+        + ("; ".join(map(code_span, one.comparisons[:MAX_COMPARISONS])) or "not comparable")
+        for one in results[:MAX_FACTS]
+    ]
+
+
 def body(findings: Sequence[AnyFinding]) -> str:
     """A row for each version and range."""
     results = [finding.facts for finding in with_facts(findings, VersionAffected)]
@@ -61,7 +71,7 @@ def body(findings: Sequence[AnyFinding]) -> str:
         )
         for one in results
     ]
-    return table(("Version", "Affected", "Range", "Read as", "Comparisons", "Ordering"), rows)
+    return "**Comparisons**\n\n" + table(("Version", "Affected", "Range", "Read as", "Comparisons", "Ordering"), rows)
 
 
 def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
@@ -105,6 +115,7 @@ SECTION = Section(
         reads_question=True,
     ),
     verdict=verdict,
+    facts=facts,
     folds=as_folds(body),
     next_steps=next_steps,
 )
