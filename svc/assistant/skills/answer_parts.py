@@ -54,7 +54,7 @@ class Fold(msgspec.Struct, frozen=True, kw_only=True):
         shown = self.rows[: self.limit]
         blocks = [self.text]
         if self.headers and shown:
-            blocks.append(table(self.headers, shown))
+            blocks.append(table(self.headers, shown, limit=len(shown)))
         elif shown:
             blocks.append(bullets([" ".join(row) for row in shown]))
         if total > len(shown):

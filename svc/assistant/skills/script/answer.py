@@ -58,10 +58,10 @@ def folds(findings: Sequence[AnyFinding]) -> list[Fold]:
 def _scripts(findings: Sequence[AnyFinding]) -> str:
     blocks = []
     scripts = with_facts(findings, ScriptSummary)
-    for script in scripts:
+    for number, script in enumerate(scripts, start=1):
         source = script.evidence[0].source
         own = [one for one in findings if one.evidence and one.evidence[0].source.split(", stage ")[0] == source]
-        blocks += [f"**{escape(source)}**"] if len(scripts) > 1 else []
+        blocks += [f"**Script {number}**", code_span(source, limit=80)] if len(scripts) > 1 else []
         blocks += [*_behaviours(own), *_techniques(script.facts), *_stages(own), *_commands(own)]
     return "\n\n".join(blocks)
 

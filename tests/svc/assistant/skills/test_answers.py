@@ -89,7 +89,8 @@ def test_evidence_cannot_create_links_images_or_html(section):
     }[section]
     found = of(items)
     assert found
-    assert links_images_and_html(section.verdict(found) + "\n\n" + as_sections(section.SECTION.folds(found))) == []
+    shown = [section.verdict(found), *section.SECTION.facts(found), as_sections(section.SECTION.folds(found))]
+    assert links_images_and_html("\n\n".join(shown)) == []
 
 
 def test_an_account_attacked_by_many_sources_is_in_the_verdict():

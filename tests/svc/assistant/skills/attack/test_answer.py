@@ -50,14 +50,16 @@ def test_a_technique_found_by_wording_is_marked_as_such() -> None:
 
 
 def test_the_body_lists_tactics_and_parent_and_names_the_source() -> None:
+    facts = "\n".join(SECTION.facts(asked("T1003.001")))
     body = as_sections(SECTION.folds(asked("T1003.001")))
-    assert "- Tactics: Credential Access" in body
-    assert "- Sub-technique of: T1003 OS Credential Dumping" in body
+    assert "**Tactics**: Credential Access" in facts
+    assert "**Sub-technique of**: T1003 OS Credential Dumping" in facts
     assert "ATT&CK 17.0 of 2025-04-22. © 2025 The MITRE Corporation." in body
 
 
 def test_a_tactic_is_a_table_of_all_its_techniques() -> None:
     body = as_sections(SECTION.folds(asked("list the defense evasion techniques")))
+    assert " techniques of " in body
     assert "| T1027 | Obfuscated Files or Information |" in body
     assert "more (all" not in body
 

@@ -51,8 +51,8 @@ def test_each_technique_is_listed_with_its_sentence_words_and_location() -> None
 
 
 def test_only_a_short_text_lists_candidates_per_sentence() -> None:
-    assert "Candidates of each sentence" in as_sections(SECTION.folds(mapped(STORY)))
-    assert "Candidates of each sentence" not in as_sections(SECTION.folds(mapped(STORY * 5)))
+    assert "Sentences with their candidates" in as_sections(SECTION.folds(mapped(STORY)))
+    assert "Sentences with their candidates" not in as_sections(SECTION.folds(mapped(STORY * 5)))
 
 
 def test_the_source_of_the_names_is_given() -> None:

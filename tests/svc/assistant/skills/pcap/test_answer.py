@@ -72,10 +72,10 @@ def test_tables_show_the_traffic_without_foreign_markup():
     body = as_sections(
         SECTION.folds(findings(conversation([(">", GET), ("<", OK)]) + question("www.example.com", missing=False)))
     )
-    assert "**Web requests**" in body
-    assert "**DNS**" in body
-    assert "**Indicators**" in body
-    assert "**Top talkers**" in body
+    assert "**Web requests: " in body
+    assert "**DNS: " in body
+    assert "**Indicators: " in body
+    assert "**Top talkers: " in body
     assert "<img" not in body.replace("`` <img src=x>\\|` ``", "")
     assert "www.example.com" not in body
 

@@ -43,8 +43,8 @@ def test_without_a_script_the_verdict_says_so():
 def test_several_scripts_have_a_heading_each():
     both = found("whoami", "a.bat") + found("vssadmin delete shadows /all", "b.bat")
     assert "`b.bat`" in SECTION.verdict(both)
-    assert "**a.bat**" in as_sections(SECTION.folds(both))
-    assert "**b.bat**" in as_sections(SECTION.folds(both))
+    assert "`a.bat`" in as_sections(SECTION.folds(both))
+    assert "`b.bat`" in as_sections(SECTION.folds(both))
 
 
 def test_next_steps_follow_from_what_was_found():
