@@ -213,7 +213,8 @@ def _rated(text: str, findings: Sequence[AnyFinding]) -> str:
     if not rated or " confidence)" in text or not text.startswith("**") or end < 0:
         return text
     worst = min(rated, key=lambda finding: _RANK[finding.severity])
-    rating = f" ({worst.severity.value}, {worst.confidence.value} confidence)"
+    is_said = worst.severity.value in text[:end].casefold()
+    rating = f" ({'' if is_said else f'{worst.severity.value}, '}{worst.confidence.value} confidence)"
     at = end - 1 if text[end - 1] == ":" else end + 2  # "**1 detection (high, low confidence):** …"
     return f"{text[:at]}{rating}{text[at:]}"
 
