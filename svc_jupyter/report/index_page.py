@@ -48,7 +48,11 @@ td.verdict { overflow-wrap: anywhere; min-width: 16rem; }
 td.count { white-space: nowrap; }
 td.answers { min-width: 7rem; }
 td p { margin: 0 0 .3rem; }
-@media print { .scroll { overflow: visible; } table { font-size: 8pt; } td { min-width: 0 !important; overflow-wrap: anywhere; } }
+@media print {
+  .scroll { overflow: visible; }
+  table { font-size: 8pt; }
+  td { min-width: 0 !important; overflow-wrap: anywhere; }
+}
 """
 _UNSURE = (Level.NOT_VERIFIED, Level.NO_DATA, Level.NOT_ANSWERED, Level.INCOMPLETE, Level.NOT_RATED, Level.MEDIUM)
 _COLUMNS = ("Result", "", "Verdict", "Findings", "Answers", "Seconds", "Report")
@@ -128,7 +132,8 @@ def _about(record: RunRecord) -> str:
 
 
 def _row(level: Level, case: CaseRecord) -> str:
-    status = "" if case.status == Status.OK else f"<br><small>{html.escape(_status(case))}</small>"
+    is_said = case.status == Status.OK or str(case.status) == level.value.lower()
+    status = "" if is_said else f"<br><small>{html.escape(_status(case))}</small>"
     found = "<br>".join(map(html.escape, describe_counts(counts(case.answers)).split(", ")))
     return (
         f'<tr><td class="status"><span class="level {_class(level)}">{html.escape(level.value)}</span>{status}</td>'

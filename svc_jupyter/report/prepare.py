@@ -75,7 +75,7 @@ class Prepare(Preprocessor):
         notebook.metadata.pop("widgets", None)
         answers = answers_of(notebook)
         notices = _notices(answers)
-        asked = questions.arrange(notebook)
+        asked = questions.arrange(notebook, is_flat=self.answers_only)
         top = header.build(notebook, asked, answers)
         add_footers(notebook, is_folded=True)
         if self.answers_only:
@@ -84,7 +84,7 @@ class Prepare(Preprocessor):
             for output in cell.get("outputs", ()):
                 _keep_known_kinds(output)
         headings = _headings(notebook)
-        has_title = bool(notebook.cells) and notebook.cells[0].cell_type == "markdown"
+        has_title = questions.has_title(notebook)
         resources = {**resources, "should_sanitize_html": True, "svc_policy": POLICY}
         resources |= {"svc_notices": notices, "svc_headings": headings, "svc_has_title": has_title, "svc_header": top}
         resources["svc_paper"] = paper.style(self.paper, top.running, title_of(notebook))

@@ -57,20 +57,25 @@ class EvidenceBook:
             return
         known = _read(path)
         answers = answers_of(notebook)
-        found = [UNVERIFIED] if known is None else []
-        pairs = zip(answers, _earlier(answers, known), strict=True) if known is not None else ()
-        changes = {answer.key: describe(earlier, answer.evidence) for answer, earlier in pairs if earlier is not None}
+        if known is None:
+            changes = {answer.key: [UNVERIFIED] for answer in answers}
+        else:
+            pairs = zip(answers, _earlier(answers, known), strict=True)
+            changes = {answer.key: describe(old, answer.evidence) for answer, old in pairs if old is not None}
         for output, data in outputs_of(notebook):
             provenance = output.get("metadata", {}).get(MIME_TYPE)
-            if isinstance(provenance, dict):
-                provenance["changed_evidence"] = found or changes.get(str(data.get("key", "")), [])
+            if isinstance(provenance, dict) and (changed := changes.get(str(data.get("key", "")))):
+                provenance["changed_evidence"] = changed
 
     def remember(self, case: str, answers: Sequence[AnswerRecord]) -> None:
-        """Store the evidence of a case that was run completely. Raises OSError."""
+        """Store the evidence of a case that was run completely, if it ever had any. Raises OSError."""
+        path = self._path(case)
+        if not path.exists() and not any(answer.evidence for answer in answers):
+            return
         asked = [_Asked(answer.question, list(answer.evidence)) for answer in answers]
         book = _Book(_VERSION, asked)
         book.signature = sign_if_possible(_PURPOSE, book.signed_part())
-        write_atomic(self._path(case), msgspec.json.encode(book) + b"\n")
+        write_atomic(path, msgspec.json.encode(book) + b"\n")
 
     def _path(self, case: str) -> Path:
         name = hashlib.sha256(json.dumps([self._notebook, case]).encode()).hexdigest()

@@ -38,11 +38,11 @@ class Question:
     verdict: str
 
 
-def arrange(notebook: NotebookNode, *, is_markup: bool = True) -> list[Question]:
+def arrange(notebook: NotebookNode, *, is_markup: bool = True, is_flat: bool = False) -> list[Question]:
     """Put a heading above each answer, and above the error that ended the run; return the questions.
 
     An answer that is displayed again becomes a reference to the first one. ``is_markup``: headings and references are
-    HTML with ids; otherwise they are Markdown.
+    HTML with ids; otherwise they are Markdown. ``is_flat``: the author's headings between them will not be shown.
     """
     found: dict[str, Question] = {}
     cells: list[NotebookNode] = []
@@ -56,15 +56,21 @@ def arrange(notebook: NotebookNode, *, is_markup: bool = True) -> list[Question]
         for part in _parts(cell):
             heading = _heading_of(part, found)
             if heading is not None:
-                cells.append(_heading_cell(heading, min(level + 1, _LOWEST), is_markup=is_markup))
+                cells.append(_heading_cell(heading, 2 if is_flat else min(level + 1, _LOWEST), is_markup=is_markup))
             cells.append(part)
     notebook.cells = cells
     return list(found.values())
 
 
+def has_title(notebook: NotebookNode) -> bool:
+    """Whether an arranged notebook begins with a cell of text of its author."""
+    first = notebook.cells[0] if notebook.cells else NotebookNode(cell_type="", metadata={})
+    return bool(first.cell_type == "markdown" and QUESTION_TAG not in first.metadata.get("tags", ()))
+
+
 def questions_and_answers(notebook: NotebookNode) -> list[NotebookNode]:
     """Of an arranged notebook: its title, and each question with its answer, pictures and error."""
-    cells = [cell for cell in notebook.cells[:1] if cell.cell_type == "markdown"]
+    cells = notebook.cells[: has_title(notebook)]
     for index, cell in enumerate(notebook.cells):
         if QUESTION_TAG in cell.metadata.get("tags", ()) and cell.cell_type == "markdown":
             following = notebook.cells[index + 1 : index + 2]
