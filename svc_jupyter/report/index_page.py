@@ -47,6 +47,7 @@ td.name small { font-weight: 400; }
 td.verdict { overflow-wrap: anywhere; min-width: 16rem; }
 td.count { white-space: nowrap; }
 td.answers { min-width: 7rem; }
+@media (max-width: 72rem) { td.name { min-width: 10rem; } td.verdict { min-width: 12rem; } td { font-size: .9rem; } }
 td p { margin: 0 0 .3rem; }
 @media print {
   .scroll { overflow: visible; }
