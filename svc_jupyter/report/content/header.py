@@ -12,7 +12,7 @@ from svc.untrusted.characters import one_line
 from svc_jupyter.report.content.questions import ERROR_ID, Question
 from svc_jupyter.report.content.severity import Level, counts, level_of_answer, level_of_case
 from svc_jupyter.report.outcome import ADVICE, Status
-from svc_jupyter.report.record import AnswerRecord
+from svc_jupyter.report.record import AnswerRecord, status_of_answers
 
 MAX_PARAMETERS = 50
 _VALUE_CHARACTERS = 200
@@ -66,6 +66,8 @@ def build(notebook: NotebookNode, questions: Sequence[Question], answers: Sequen
     recorded = notebook.metadata.get("svc")
     known: Mapping[str, object] = recorded if isinstance(recorded, dict) else {}
     status = next((status for status in Status if status == known.get("status")), None)
+    if status is not None and status.is_complete:
+        status = status_of_answers(answers)  # a notebook that was read from a file may say anything of itself
     values = known.get("parameters")
     parameters = dict(values) if isinstance(values, dict) else {}
     return Header(

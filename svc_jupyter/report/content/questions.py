@@ -83,8 +83,8 @@ def fold(markdown: str) -> str:
     """Return a long answer with everything after its verdict folded, unless it has folds of its own."""
     if len(markdown) <= FOLD_CHARACTERS or "<details" in markdown:
         return markdown
-    blocks = markdown.split("\n\n", 2)
-    number = 2 if blocks[0].startswith(SYMBOL) else 1
+    blocks = markdown.split("\n\n")
+    number = sum(1 for _ in takewhile(lambda block: block.startswith(SYMBOL), blocks)) + 1
     lead, rest = "\n\n".join(blocks[:number]), "\n\n".join(blocks[number:])
     if not rest.strip() or "```" in lead or "~~~" in lead:
         return markdown

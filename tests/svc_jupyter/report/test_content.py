@@ -12,6 +12,7 @@ from bs4 import BeautifulSoup
 from nbformat import NotebookNode
 
 from svc_jupyter.answers.answer import MIME_TYPE
+from svc_jupyter.answers.finding_identity import MAX_SUMMARIES, summaries
 from svc_jupyter.report import folder as report_folder
 from svc_jupyter.report.cases import load
 from svc_jupyter.report.content import paper
@@ -90,6 +91,35 @@ def test_a_long_answer_opens_with_its_verdict_and_folds_the_rest():
     assert page.find("hr").find_next("code").get_text().split("session ")[1][:1] == "s"  # the footer is not folded
     assert page.find("hr").find_parent("details") is None
     assert fold("x" * FOLD_CHARACTERS) == "x" * FOLD_CHARACTERS
+
+
+def test_marks_and_verdict_of_a_long_answer_are_never_folded():
+    marks = "⚠ **Not verified.** Ask again.\n\n⚠ **Not examined.** Not negative.\n\n**The log is empty.**"
+
+    lead, _, rest = fold(f"{marks}\n\n{'x ' * FOLD_CHARACTERS}").partition("<details>")
+
+    assert lead.strip() == marks
+    assert rest
+
+
+def test_a_notebook_that_claims_to_be_fine_is_not_believed():
+    data = {"key": "k", "text": "x", "status": "answered", "findings": [{"severity": "info", "kind": "x", "id": "1"}]}
+    edited = nbformat.v4.new_output("display_data", data={"text/markdown": "x", MIME_TYPE: data})
+    claimed = {"case": "web-1", "status": "ok"}
+    page = build(notebook(text("# T"), code("q", edited), svc=claimed), title="t")
+
+    top = BeautifulSoup(page, "html.parser").find(class_="svc-header")
+    assert top.find(class_="svc-level").get_text() == "Not verified"
+
+
+def test_of_too_many_findings_the_most_severe_are_kept():
+    rows = [{"kind": "x", "severity": "info", "title": f"t{chr(n)}", "name": f"n{n}"} for n in range(33, 33 + 1_200)]
+    rows.append({"kind": "auth_success", "severity": "critical", "title": "in", "name": "deploy"})
+
+    kept = summaries(rows)
+
+    assert len(kept) == MAX_SUMMARIES
+    assert kept[0]["severity"] == "critical"
 
 
 HOSTILE = {
