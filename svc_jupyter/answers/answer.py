@@ -47,8 +47,8 @@ Bundle = dict[str, object]
 class Origin:
     """Where an answer comes from. ``key`` identifies the question with its options, evidence and earlier questions.
 
-    Of a stored answer: when it was stored, whether it is unchanged (docs/reports.md, "Verified answers"), and its
-    findings file with its SHA-256.
+    ``evidence`` are the names of the attached files with their SHA-256. Of a stored answer: when it was stored, whether
+    it is unchanged (docs/reports.md, "Verified answers"), and its findings file with its SHA-256.
     """
 
     key: str = ""
@@ -59,6 +59,7 @@ class Origin:
     is_verified: bool = True
     findings_file: Path | None = None
     findings_sha256: str = ""
+    evidence: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -197,7 +198,7 @@ class Answer:
         if self.status is not None:  # otherwise absent, as in notebooks that were run before answers had a status
             shown["status"] = self.status
         last = self.messages[-1] if self.messages else None
-        provenance = {
+        provenance: Bundle = {
             "session_id": self.session_id,
             "turn": last.turn if last else "",
             "time": last.created_at if last else 0.0,
@@ -208,6 +209,8 @@ class Answer:
             "stored_at": self.origin.stored_at,
             "is_verified": self.origin.is_verified,
         }
+        if self.origin.evidence:
+            provenance["evidence"] = [list(pair) for pair in self.origin.evidence]
         metadata: Bundle = {MIME_TYPE: provenance}
         sign_output(data, metadata)
         return data, metadata

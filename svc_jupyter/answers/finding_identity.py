@@ -12,19 +12,27 @@ from collections.abc import Iterable, Mapping
 
 MAX_SUMMARIES = 1_000  # in a notebook's output; the most severe come first
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\d\d:\d\d:\d\d|[A-Z][a-z]{2} [ \d]\d \d\d:\d\d")
+_SEVERITIES = ("critical", "high", "medium", "low", "info")
 _COLUMNS = ("kind", "severity", "confidence", "title", "why", "techniques", "where", "excerpt")
 
 
 def summaries(rows: Iterable[Mapping[str, object]]) -> list[dict[str, str]]:
-    """Return each finding once: its kind, severity, title, and an ``id`` that is stable across runs."""
+    """Return each finding once: its kind, severity, title, and an ``id`` that is stable across runs.
+
+    Of too many the most severe stay.
+    """
     found: dict[str, dict[str, str]] = {}
     for row in rows:
         summary = {name: str(row[name]) for name in ("kind", "severity", "title")}
         summary["id"] = identity(row)
         found.setdefault(summary["id"], summary)
-        if len(found) == MAX_SUMMARIES:
-            break
-    return list(found.values())
+    if len(found) <= MAX_SUMMARIES:
+        return list(found.values())
+    return sorted(found.values(), key=_rank)[:MAX_SUMMARIES]
+
+
+def _rank(summary: Mapping[str, str]) -> int:
+    return _SEVERITIES.index(summary["severity"]) if summary["severity"] in _SEVERITIES else len(_SEVERITIES)
 
 
 def identity(row: Mapping[str, object]) -> str:

@@ -168,6 +168,7 @@ class AnswerCache:
             is_verified=stored.is_verified,
             findings_file=answer_store.findings_path(policy.folder, entry.key),
             findings_sha256=entry.findings_sha256,
+            evidence=question.digests,
         )
 
     async def _ask_and_store(
@@ -203,7 +204,7 @@ class AnswerCache:
             if problem:
                 yield StatusNote(problem)
         has_changed = known is not None and known.entry.differs(entry)
-        yield Origin(key=key, question=question.text, has_changed=has_changed)
+        yield Origin(key=key, question=question.text, has_changed=has_changed, evidence=question.digests)
 
     async def _ask_again(self, ask: AskService, *, is_first: bool) -> AsyncGenerator[StatusNote, None]:
         """Ask the service what the store answered before, so that the session has it. Yields only notes."""

@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,15 +20,20 @@ from svc_jupyter.answers.redaction import redact
 from svc_jupyter.report import export, folder, index_page
 from svc_jupyter.report import options as given
 from svc_jupyter.report.cases import Case
+from svc_jupyter.report.content.evidence import EvidenceBook
 from svc_jupyter.report.dask_executor import DaskExecutor
 from svc_jupyter.report.executor import Executor, Job, LocalExecutor
 from svc_jupyter.report.folder import FolderError, ReportFolder
 from svc_jupyter.report.options import Options
 from svc_jupyter.report.outcome import CHANGED_EXIT_CODE, EXIT_CODES, UNANSWERED_EXIT_CODE, UNVERIFIED_EXIT_CODE, Status
 from svc_jupyter.report.progress import Bars, CaseLines, CellLines, JsonLines
-from svc_jupyter.report.record import CaseRecord, RunRecord
+from svc_jupyter.report.record import CaseRecord, RunRecord, changed_evidence, title_of
+from svc_jupyter.report.repair import encodable
 from svc_jupyter.report.sweep import Progress, Sink, Sweep
 
+MAX_CHANGES = 20  # of evidence that are printed
+TITLE_CHARACTERS = 200  # of a case
+_KEPT = ("status", "failure", "verdict", "started", "seconds", "files", "answers")
 RECORD_FAILED_EXIT_CODE = 1  # run.json could not be written, even if all cases succeeded
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _SIGNAL_EXIT = 128  # plus the signal's number, as shells do
@@ -43,6 +48,7 @@ class Batch:
     cases: list[tuple[Case, CaseRecord]]
     record: RunRecord
     secrets: tuple[str, ...]
+    defaults: Mapping[str, object]
 
 
 def run_batch(options: Options) -> int:
@@ -56,6 +62,8 @@ def run_batch(options: Options) -> int:
         before = out.before()
         if options.resume and before is not None:
             _keep_done(batch, before, out)
+        if before is not None and before.notebook == batch.record.notebook:
+            out.keep_earlier(before, batch.record.cases)
         _write_record(batch, out)
         code = _run(batch, out)
         if before is not None and batch.record.state == "finished":
@@ -78,6 +86,7 @@ def _read(options: Options) -> Batch:
             name=case.name,
             fingerprint=given.fingerprint(case, digest, options),
             parameters=dict(given.shown(case.parameters, options.redact)),
+            title=redact(one_line(encodable(case.title), limit=TITLE_CHARACTERS), secrets),
         )
         for case in cases
     ]
@@ -88,6 +97,7 @@ def _read(options: Options) -> Batch:
         formats=list(options.formats),
         answers=options.answers,
         started=time.time(),
+        title=redact(title_of(notebook), secrets),
         cases=records,
     )
     job = Job(
@@ -97,7 +107,21 @@ def _read(options: Options) -> Batch:
         limits=options.limits,
         secrets=tuple(value for value in secrets if redact(value) == value),  # API keys are recognised by their format
     )
-    return Batch(options=options, job=job, cases=list(zip(cases, records, strict=True)), record=record, secrets=secrets)
+    return Batch(
+        options=options,
+        job=job,
+        cases=list(zip(cases, records, strict=True)),
+        record=record,
+        secrets=secrets,
+        defaults=given.defaults(notebook, options),
+    )
+
+
+def _evidence_book(options: Options) -> EvidenceBook | None:
+    """What remembers the evidence, in the modes that store answers."""
+    if options.answers not in ("replay", "refresh"):
+        return None
+    return EvidenceBook(options.store, options.notebook, is_compared=options.answers == "refresh")
 
 
 def _keep_done(batch: Batch, before: RunRecord, out: ReportFolder) -> None:
@@ -106,7 +130,7 @@ def _keep_done(batch: Batch, before: RunRecord, out: ReportFolder) -> None:
     for _, record in batch.cases:
         done = known.get(record.fingerprint)
         if done is not None and done.name == record.name and out.is_done(done):
-            for name in ("status", "failure", "verdict", "started", "seconds", "files", "answers"):
+            for name in _KEPT:
                 setattr(record, name, getattr(done, name))
             record.sign()
 
@@ -128,8 +152,14 @@ def _run(batch: Batch, out: ReportFolder | None) -> int:
 
 async def _run_cases(batch: Batch, out: ReportFolder | None, progress: Progress) -> signal.Signals | None:
     """Run the cases; return the signal that interrupted them, if there was one."""
+    options = batch.options
     sink = Sink(
-        output=export.Format(names=batch.options.formats, template=batch.options.template, secrets=batch.secrets),
+        output=export.Format(
+            names=options.formats, template=options.template, secrets=batch.secrets, paper=options.paper
+        ),
+        about={"notebook": batch.record.notebook, "svc": svc.__version__},
+        defaults=batch.defaults,
+        evidence=_evidence_book(options),
         save=lambda record, files: _save(batch.options, out, record, files),
         note=lambda: _write_record(batch, out),
     )
@@ -169,14 +199,12 @@ def _save(options: Options, out: ReportFolder | None, record: CaseRecord, files:
     if out is not None:
         stem = f"{folder.CASES_FOLDER}/{record.name}" if options.is_sweep else record.name
         return out.write_case(stem, files)
-    beside = options.notebook.parent
-    for ending, content in files.items():
-        try:
-            folder.write(beside / f"{record.name}{ending}", content)
-        except OSError as error:
-            target = beside / f"{record.name}{ending}"
-            raise FolderError(f"cannot write {target}: {error.strerror or error}. Use --out FOLDER.") from error
-    return {str(beside / f"{record.name}{ending}"): "" for ending in files}
+    targets = {options.notebook.parent / f"{record.name}{ending}": content for ending, content in files.items()}
+    try:
+        folder.write_together(targets)
+    except OSError as error:
+        raise FolderError(f"cannot write {error.filename}: {error.strerror or error}. Use --out FOLDER.") from error
+    return {str(target): "" for target in targets}
 
 
 def _write_record(batch: Batch, out: ReportFolder | None) -> bool:
@@ -205,7 +233,7 @@ def _report_outcome(batch: Batch, out: ReportFolder | None, interrupted: signal.
         return _report_sweep(batch, out)
     record = cases[0]
     where = out.path if out is not None else Path()
-    for name in record.files:
+    for name in record.written:
         echo(f"{where / name}  {record.seconds:.1f} s", err=True)
     if not record.status.is_complete:
         failed = "a cell failed (see the page):" if record.status == Status.FAILED else f"{record.status}:"
@@ -233,10 +261,17 @@ def _report_sweep(batch: Batch, out: ReportFolder | None) -> int:
 
 
 def _report_changes(batch: Batch) -> int:
-    changed = sum(answer.has_changed for case in batch.record.cases for answer in case.answers)
+    """Print which answers and which evidence changed; return the exit code of that."""
+    cases = batch.record.cases
+    changed = sum(answer.has_changed for case in cases for answer in case.answers)
     if changed:
         echo(f"{changed} answer{'' if changed == 1 else 's'} changed", err=True)
-    return CHANGED_EXIT_CODE if changed and batch.options.fail_on_change else 0
+    found = [(case.name, text) for case in cases for text in changed_evidence(case.answers)]
+    for name, text in found[:MAX_CHANGES]:
+        echo(f"evidence of {name}: {redact(text, batch.secrets)}", err=True)
+    if len(found) > MAX_CHANGES:
+        echo(f"evidence: {len(found) - MAX_CHANGES:,} more changes are in run.json", err=True)
+    return CHANGED_EXIT_CODE if (changed or found) and batch.options.fail_on_change else 0
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """Read the cases of a sweep: one per row of a CSV file, or per line of a JSON Lines file.
 
-A column ``case`` that is no parameter of the notebook names the case; without it, its values do.
+A column ``case`` that is no parameter of the notebook names the case. Without it the host does, if each row has another
+one; otherwise all values do.
 """
 
 from __future__ import annotations
@@ -10,23 +11,35 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from svc_jupyter.report.parameters import ParameterError, Parameters, Value, build, check, typed
+from svc_jupyter.report.parameters import HIDDEN, ParameterError, Parameters, Value, build, check, typed
 
 MAX_CASES = 10_000  # a larger sweep is a mistake, or wants several: its index could not be read by anybody
-NAME_CHARACTERS = 80  # of a case: it is a file's name, with its extension, under the 255 bytes of most disks
+NAME_CHARACTERS = 80  # of a case
+NAME_BYTES = 160  # of a case: it is a file's name, with its extension, under the 255 bytes of most disks
 NAME_COLUMN = "case"
+HOST_NAMES = ("host", "hostname", "host_name", "server", "machine", "computer", "endpoint", "device", "asset")
+"""Parameters that say what a report is about."""
+_RESERVED = re.compile(
+    r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|\Z)", re.IGNORECASE
+)  # on Windows, whatever follows the dot
 
 
 @dataclass(frozen=True)
 class Case:
-    """One run of the notebook. ``name`` is the output file's name without its extension."""
+    """One run of the notebook.
+
+    ``name`` is the output file's name without its extension; ``title`` is the name as it was written, for people.
+    """
 
     name: str
     parameters: Parameters
+    title: str = ""
 
     @property
     def fingerprint(self) -> str:
@@ -42,19 +55,22 @@ def load(
 
     Values of ``hidden`` names are in no case's name.
     """
-    names: set[str] = set()
-    cases = []
+    read: list[tuple[list[str], Parameters, str]] = []
     for where, row in _rows(path):
         title = str(row.pop(NAME_COLUMN)) if NAME_COLUMN in row and NAME_COLUMN not in known else ""
         check(list(row), known, where)
-        parameters = build({**fixed, **row}, folder)
-        name = _free_name(
-            _slug(title or "-".join(_words([name for name in row if name not in hidden], parameters))), names
-        )
-        names.add(name.casefold())
-        cases.append(Case(name, parameters))
-        if len(cases) > MAX_CASES:
+        read.append(([name for name in row if name not in hidden], build({**fixed, **row}, folder), title))
+        if len(read) > MAX_CASES:
             raise ParameterError(f"{path} has more than {MAX_CASES:,} cases. Split the file.")
+    hosts = [host_of(parameters.shown(), names) for names, parameters, _ in read]
+    has_host_each = all(hosts) and max(Counter(map(str.casefold, hosts)).values(), default=0) == 1
+    taken: set[str] = set()
+    cases = []
+    for (names, parameters, named), host in zip(read, hosts, strict=True):
+        title = named or (host if has_host_each else "-".join(_words(names, parameters)))
+        name = _free_name(_slug(title), taken)
+        taken.add(name.casefold())
+        cases.append(Case(name, parameters, title))
     if not cases:
         raise ParameterError(f"{path} has no cases. A CSV file needs a header line, and one line per case.")
     return cases
@@ -99,15 +115,24 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[str, dict[str, Value]]]:
         yield f"{path}, line {number}", row
 
 
+def host_of(shown: Mapping[str, Value], names: Iterable[str]) -> str:
+    """Return the host that the parameters name, empty if none does; only these ``names`` are looked at."""
+    lower = {name.lower(): name for name in names}
+    found = next((shown[lower[name]] for name in HOST_NAMES if name in lower), "")
+    return str(found) if isinstance(found, str | int) and found != HIDDEN else ""
+
+
 def _words(names: Sequence[str], parameters: Parameters) -> list[str]:
     shown = parameters.shown()
-    return [str(shown[name]) for name in names if shown[name] != "[redacted]"]
+    return [str(shown[name]) for name in names if shown[name] != HIDDEN]
 
 
 def _slug(text: str) -> str:
     """Return a portable file name of letters, digits, dots and dashes; never empty, hidden or reserved."""
-    slug = re.sub(r"[^A-Za-z0-9_.]+", "-", text[: NAME_CHARACTERS * 4]).strip("-.")[:NAME_CHARACTERS].rstrip("-.")
-    return slug or "case"
+    text = unicodedata.normalize("NFC", text[: NAME_CHARACTERS * 4])
+    slug = re.sub(r"[^\w.]+", "-", text).strip("-.")[:NAME_CHARACTERS]
+    slug = slug.encode()[:NAME_BYTES].decode(errors="ignore").rstrip("-.")
+    return f"case-{slug}" if _RESERVED.match(slug) else slug or "case"
 
 
 def _free_name(slug: str, taken: set[str]) -> str:

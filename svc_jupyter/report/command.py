@@ -13,6 +13,7 @@ import click
 from svc.untrusted.terminal import echo, visible_json
 from svc_jupyter.report import quick_import
 from svc_jupyter.report.answers_command import answers
+from svc_jupyter.report.content import paper
 from svc_jupyter.report.outcome import CHANGED_EXIT_CODE
 
 Command = Callable[..., None]
@@ -53,6 +54,13 @@ _OPTIONS = (
     click.option(
         "--template", default="svc", show_default=True, help="Template of the page: svc, brief, or one of nbconvert's."
     ),
+    click.option(
+        "--paper",
+        type=click.Choice(paper.SIZES),
+        default=paper.default,
+        show_default="a4, or letter if the locale's country uses it",
+        help="Paper of printed pages and PDF files.",
+    ),
     click.option("--executor", default="local", show_default=True, help="Where to run: local, or dask://HOST:PORT."),
     click.option(
         "--jobs", type=click.IntRange(1, 256), help="Parallel runs; default: number of cores, or of dask's threads."
@@ -68,7 +76,9 @@ _OPTIONS = (
         "--answers-store", type=_FOLDER, help="Folder of stored answers; default: .answers next to the notebook."
     ),
     click.option("--answers-keep-unlogged", is_flag=True, help="Also store answers of sessions with logging disabled."),
-    click.option("--fail-on-change", is_flag=True, help="Exit with 3 if --answers refresh finds changes."),
+    click.option(
+        "--fail-on-change", is_flag=True, help="Exit with 3 if --answers refresh finds changed answers or evidence."
+    ),
     click.option("--cell-timeout", type=click.IntRange(1), metavar="SECONDS", help="Time limit per cell."),
     click.option(
         "--notebook-timeout",

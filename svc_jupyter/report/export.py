@@ -22,6 +22,7 @@ from svc.untrusted.characters import printable
 from svc_jupyter.answers.redaction import redact, redact_all
 from svc_jupyter.answers.status_mark import SYMBOL
 from svc_jupyter.report import plain_page
+from svc_jupyter.report.content.paper import SIZES
 from svc_jupyter.report.errors import ExportError
 
 FORMATS = ("html", "ipynb", "md", "pdf")
@@ -33,11 +34,12 @@ _MARKDOWN_KINDS = ("text/markdown", "image/png", "image/jpeg", "text/plain")
 
 @dataclass(frozen=True, kw_only=True)
 class Format:
-    """The output formats, and nbconvert's name of the template."""
+    """The output formats, nbconvert's name of the template, what is redacted, and the paper of PDF files."""
 
     names: tuple[str, ...]
     template: str
     secrets: tuple[str, ...]
+    paper: str = SIZES[0]
 
 
 def check(names: Sequence[str]) -> None:
@@ -61,7 +63,7 @@ def export(notebook: NotebookNode, title: str, output: Format) -> dict[str, byte
             case "html":
                 files[".html"] = page
             case "pdf":
-                files[".pdf"] = _pdf(page)
+                files[".pdf"] = _pdf(_for_print(page))
             case "ipynb":
                 files[".ipynb"] = (nbformat.writes(notebook) + "\n").encode()
             case _:
@@ -74,7 +76,14 @@ def _page(notebook: NotebookNode, title: str, output: Format) -> str:
     from svc_jupyter.report.page import build
 
     try:
-        return build(notebook, title=title, template=output.template, secrets=output.secrets, is_fresh=True)
+        return build(
+            notebook,
+            title=title,
+            template=output.template,
+            secrets=output.secrets,
+            is_fresh=True,
+            size=output.paper,
+        )
     except ExportError:
         raise
     except Exception as error:  # noqa: BLE001  # whatever a library raises for an output that it cannot read
@@ -82,6 +91,12 @@ def _page(notebook: NotebookNode, title: str, output: Format) -> str:
         blocks = "\n".join(f"<pre>{html.escape(text)}</pre>" for text in _texts(notebook))
         page = plain_page.build(title, f"<p><strong>{SYMBOL} {html.escape(reason)}</strong></p>\n{blocks}")
         return redact(page, output.secrets)
+
+
+def _for_print(page: bytes) -> bytes:
+    from svc_jupyter.report.page import for_print
+
+    return for_print(page.decode()).encode()
 
 
 def _texts(notebook: NotebookNode) -> Iterator[str]:
@@ -97,9 +112,11 @@ def _markdown(notebook: NotebookNode, title: str) -> dict[str, bytes]:
     """Return Markdown without raw HTML, and its pictures as files."""
     from nbconvert import MarkdownExporter
 
+    from svc_jupyter.report.content.questions import arrange
     from svc_jupyter.report.prepare import add_footers, not_shown
 
     notebook = copy.deepcopy(notebook)
+    arrange(notebook, is_markup=False)
     add_footers(notebook)
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):

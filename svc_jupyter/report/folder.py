@@ -6,8 +6,9 @@ at the end, as far as its ``run.json`` lists it; other files are never touched.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -22,6 +23,7 @@ MANIFEST_NAME = "manifest.json"
 INDEX_NAME = "index.html"
 CASES_FOLDER = "cases"
 _LOCK_NAME = ".svc-report.lock"
+_SHOWN_CHARACTERS = 100  # of a name, in that of its temporary file
 
 
 class FolderError(Exception):
@@ -62,18 +64,22 @@ class ReportFolder:
         return bool(case.files) and all(self._sha256(name) == digest for name, digest in case.files.items())
 
     def write_case(self, stem: str, files: Mapping[str, bytes]) -> dict[str, str]:
-        """Write a case's files; return their paths and digests. Raises OSError after removing what was written."""
-        written: dict[str, str] = {}
-        try:
-            for ending, content in files.items():
-                name = f"{stem}{ending}"
-                write(self.path / name, content)
-                written[name] = hashlib.sha256(content).hexdigest()
-        except OSError:
-            for name in written:
-                (self.path / name).unlink(missing_ok=True)
-            raise
-        return written
+        """Write a case's files; return their paths and digests.
+
+        All are written before the first takes its place, so that the case's earlier files stay until the new ones are
+        complete. Raises OSError.
+        """
+        targets = {self.path / f"{stem}{ending}": content for ending, content in files.items()}
+        write_together(targets)
+        return {f"{stem}{ending}": hashlib.sha256(content).hexdigest() for ending, content in files.items()}
+
+    def keep_earlier(self, before: RunRecord, cases: Sequence[CaseRecord]) -> None:
+        """Let each case have the unchanged files of an earlier run until it writes its own."""
+        known = {case.name: case for case in before.cases}
+        for case in cases:
+            old = known.get(case.name)
+            if not case.files and old is not None and self.is_done(old):
+                case.files, case.files_from = dict(old.files), old.files_from or old.started or before.started
 
     def write_record(self, record: RunRecord) -> None:
         """Write ``run.json`` and the manifest. Raises OSError."""
@@ -105,6 +111,36 @@ def load(folder: Path) -> RunRecord | None:
     except (OSError, msgspec.MsgspecError):
         return None
     return record if record.version == VERSION else None
+
+
+def write_together(files: Mapping[Path, bytes]) -> None:
+    """Write files so that either all have their new content, or all the content from before. Raises OSError."""
+    staged: dict[Path, Path] = {}
+    replaced: dict[Path, bytes | None] = {}
+    try:
+        for number, (target, content) in enumerate(files.items()):
+            part = target.with_name(f".{target.name[:_SHOWN_CHARACTERS]}.{number}.new")
+            staged[target] = part
+            write(part, content)
+        for target, part in staged.items():
+            old = target.read_bytes() if target.exists() else None
+            part.replace(target)
+            replaced[target] = old
+    except BaseException:
+        for target, old in replaced.items():
+            _put_back(target, old)
+        for part in staged.values():
+            with contextlib.suppress(OSError):
+                part.unlink(missing_ok=True)
+        raise
+
+
+def _put_back(target: Path, content: bytes | None) -> None:
+    with contextlib.suppress(OSError):
+        if content is None:
+            target.unlink(missing_ok=True)
+        else:
+            write(target, content)
 
 
 def write(target: Path, content: bytes) -> None:

@@ -44,6 +44,7 @@ class Options:
     sweep: Path | None
     to: str
     template: str
+    paper: str
     executor: str
     jobs: int | None
     answers: str
@@ -144,6 +145,12 @@ def read_cases(options: Options, notebook: NotebookNode) -> list[Case]:
         raise UsageError(str(error)) from error
 
 
+def defaults(notebook: NotebookNode, options: Options) -> dict[str, Value]:
+    """Return the parameters that the notebook itself sets, redacted."""
+    found = parameters.defaults(notebook)
+    return {name: parameters.HIDDEN if name in options.redact else storable(value) for name, value in found.items()}
+
+
 def secrets(options: Options, cases: list[Case]) -> tuple[str, ...]:
     """Return all values to redact: the API key, secret parameters, and values named by --redact."""
     found = [os.environ.get("SVC_API_KEY", ""), *(secret for case in cases for secret in case.parameters.secrets)]
@@ -169,8 +176,8 @@ def digest(notebook: NotebookNode) -> str:
 
 
 def fingerprint(case: Case, notebook_digest: str, options: Options) -> str:
-    """Identify a case for --resume, by the notebook, its parameters, and the output's format and template."""
-    text = "\0".join([notebook_digest, case.fingerprint, ",".join(options.formats), options.template])
+    """Identify a case for --resume, by the notebook, its parameters, and the output's format, template and paper."""
+    text = "\0".join([notebook_digest, case.fingerprint, ",".join(options.formats), options.template, options.paper])
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -199,4 +206,4 @@ def _pair(option: str, word: str) -> tuple[str, str]:
 
 def shown(values: Parameters, named: tuple[str, ...]) -> dict[str, Value]:
     """Return the parameters of a case, redacted."""
-    return {name: "[redacted]" if name in named else storable(value) for name, value in values.shown().items()}
+    return {name: parameters.HIDDEN if name in named else storable(value) for name, value in values.shown().items()}

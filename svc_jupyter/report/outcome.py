@@ -52,6 +52,18 @@ EXIT_CODES = {
     Status.INTERRUPTED: 130,
     Status.NOT_RUN: 1,
 }
+_AGAIN = "then run the report again; --resume runs only what is missing"
+ADVICE = {
+    Status.FAILED: f"Correct the cause, {_AGAIN}.",
+    Status.PIN_MISSED: "Run with --answers replay to ask what is not stored, or restore the evidence of the recording.",
+    Status.UNREACHABLE: f"Check the service with `svc doctor`, {_AGAIN}.",
+    Status.TIMEOUT: f"Raise --cell-timeout or --notebook-timeout, or attach less evidence, {_AGAIN}.",
+    Status.KERNEL_DIED: f"Check the memory of the machine and the code of the cell, {_AGAIN}.",
+    Status.NOT_WRITTEN: f"Check the space and the permissions of the output folder, {_AGAIN}.",
+    Status.INTERRUPTED: "Run the report again; --resume runs only what is missing.",
+    Status.NOT_RUN: "Run the report again with --resume.",
+}
+"""What to do about a case that is not complete."""
 CHANGED_EXIT_CODE = 3  # answers changed, with --fail-on-change
 
 

@@ -17,9 +17,10 @@ from nbformat import NotebookNode
 from traitlets.config import Config
 
 from svc_jupyter.answers.redaction import redact
+from svc_jupyter.report.content.paper import SIZES
 from svc_jupyter.report.errors import ExportError
 from svc_jupyter.report.prepare import POLICY, Prepare
-from svc_jupyter.report.sanitize import clean, clean_body
+from svc_jupyter.report.sanitize import clean, clean_body, open_folds, with_scrolling_tables
 
 TEMPLATES = Path(__file__).parent / "templates"
 
@@ -28,7 +29,13 @@ _NEVER = ("script", "iframe", "object", "embed", "link", "base", "form", "noscri
 
 
 def build(
-    notebook: NotebookNode, *, title: str, template: str = "svc", secrets: tuple[str, ...] = (), is_fresh: bool = False
+    notebook: NotebookNode,
+    *,
+    title: str,
+    template: str = "svc",
+    secrets: tuple[str, ...] = (),
+    is_fresh: bool = False,
+    size: str = SIZES[0],
 ) -> str:
     """Build the page; the notebook is not changed.
 
@@ -38,24 +45,32 @@ def build(
         template: A built-in template, or one of nbconvert's.
         secrets: What is redacted, besides keys.
         is_fresh: The outputs come from a kernel of this run; otherwise answers without a valid signature are marked.
+        size: The paper to print on, one of ``paper.SIZES``.
 
     Raises ExportError where there is no such template.
     """
+    settings = {"is_fresh": is_fresh, "paper": size}
     try:
         exporter = HTMLExporter(
             template_name=template,
             extra_template_basedirs=[str(TEMPLATES)],
             sanitize_html=True,
             filters={"clean_html": clean},
-            config=Config({"Prepare": {"is_fresh": is_fresh}}),
+            config=Config({"Prepare": settings}),
         )
     except ValueError as error:  # what nbconvert raises where it finds no template
         own = ", ".join(sorted(entry.name for entry in os.scandir(TEMPLATES)))
         raise ExportError(f"--template {template}: unknown template. Built in: {own}.") from error
     if not (TEMPLATES / template).is_dir():
-        exporter.register_preprocessor(Prepare(is_fresh=is_fresh), enabled=True)
+        exporter.register_preprocessor(Prepare(**settings), enabled=True)
     page, _ = exporter.from_notebook_node(notebook, resources={"metadata": {"name": title}})
     return redact(_closed(page), secrets)
+
+
+def for_print(page: str) -> str:
+    """Return a page with everything open that paper could not open, except code."""
+    top, end, body = page.partition("</head>")
+    return f"{top}{end}{open_folds(body)}"
 
 
 def _closed(page: str) -> str:
@@ -78,7 +93,7 @@ def _closed(page: str) -> str:
     soup.head.insert(0, policy)
     soup.head.insert(1, referrer)
     head = str(soup).removesuffix("</html>").rstrip()
-    body = clean_body(rest[opening.end() :])
+    body = with_scrolling_tables(clean_body(rest[opening.end() :]))
     return f"{head}\n{opening[0]}{body}</body>\n</html>\n"
 
 

@@ -7,6 +7,7 @@ the notebook does not know is an error, and a secret is only named (``env:NAME``
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import math
 import os
@@ -20,6 +21,7 @@ from nbformat import NotebookNode
 
 TAG = "parameters"
 INJECTED_TAG = "injected-parameters"
+HIDDEN = "[redacted]"
 SECRET_BYTES = 65_536  # a file that is named as a secret and is larger is the wrong file
 
 Value = object  # what JSON can say
@@ -39,13 +41,28 @@ class Parameters:
     def shown(self) -> dict[str, Value]:
         """Return the values with secrets redacted."""
         return {
-            name: "[redacted]" if isinstance(value, str) and value in self.secrets else value
+            name: HIDDEN if isinstance(value, str) and value in self.secrets else value
             for name, value in self.values.items()
         }
 
 
 def known_names(notebook: NotebookNode) -> list[str]:
     """Return the names that the notebook's ``parameters`` cell sets, in order; none if there is no such cell."""
+    return list(dict.fromkeys(name for statement in _statements(notebook) for name in _targets(statement)))
+
+
+def defaults(notebook: NotebookNode) -> dict[str, Value]:
+    """Return the values that the ``parameters`` cell sets, as far as they are literals."""
+    found: dict[str, Value] = {}
+    for statement in _statements(notebook):
+        value = statement.value if isinstance(statement, ast.Assign | ast.AnnAssign) else None
+        if value is not None:
+            with contextlib.suppress(ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+                found |= dict.fromkeys(_targets(statement), ast.literal_eval(value))
+    return found
+
+
+def _statements(notebook: NotebookNode) -> list[ast.stmt]:
     index = _tagged(notebook, TAG)
     if index is None:
         return []
@@ -53,12 +70,11 @@ def known_names(notebook: NotebookNode) -> list[str]:
         line for line in notebook.cells[index].source.splitlines() if not line.lstrip().startswith(("%", "!"))
     )
     try:
-        body = ast.parse(source).body
+        return ast.parse(source).body
     except SyntaxError as error:
         raise ParameterError(f"the cell tagged `{TAG}` is not Python: line {error.lineno}: {error.msg}") from error
     except (ValueError, RecursionError, MemoryError) as error:
         raise ParameterError(f"the cell tagged `{TAG}` cannot be parsed: {error or type(error).__name__}") from error
-    return list(dict.fromkeys(name for statement in body for name in _targets(statement)))
 
 
 def check(names: Sequence[str], known: Sequence[str], where: str) -> None:

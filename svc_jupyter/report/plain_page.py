@@ -20,7 +20,7 @@ td.text, li { overflow-wrap: anywhere; }
 """
 
 
-def build(title: str, body: str) -> str:
+def build(title: str, body: str, style: str = "") -> str:
     """Build the page. ``title`` is text; ``body`` is markup in which the caller has escaped all text."""
     title = html.escape(title)
     return f"""<!DOCTYPE html>
@@ -31,7 +31,7 @@ def build(title: str, body: str) -> str:
 <meta name="referrer" content="no-referrer">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
-<style>{_STYLE}</style>
+<style>{_STYLE}{style}</style>
 </head>
 <body>
 <main>

@@ -7,6 +7,7 @@ finds the headings for the table of contents. Decides what stays; draws nothing.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -14,31 +15,35 @@ from bs4 import BeautifulSoup
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from nbconvert.preprocessors import Preprocessor
 from nbformat import NotebookNode
-from nbformat.v4 import new_code_cell, new_markdown_cell
-from traitlets import Bool
+from traitlets import Bool, Unicode
 
 from svc.untrusted.characters import one_line
-from svc.untrusted.markup import escape
 from svc_jupyter.answers.answer import MIME_TYPE
 from svc_jupyter.answers.redaction import redact_all
 from svc_jupyter.answers.status_mark import SYMBOL, UNVERIFIED, label, pinned_note
+from svc_jupyter.report.content import header, paper, questions
 from svc_jupyter.report.outcome import Status
 from svc_jupyter.report.record import (
     AnswerRecord,
     answers_of,
+    changed_evidence,
     count_statuses,
     describe_pinned,
     distrust_unsigned,
     status_of_answers,
+    title_of,
 )
 from svc_jupyter.report.repair import repair
-from svc_jupyter.report.sanitize import clean
+from svc_jupyter.report.sanitize import STEPS_CLASS, clean
 
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; font-src data:; base-uri 'none'; form-action 'none'"
 )
 SHOWN_KEY_CHARACTERS = 12
+MAX_CHANGES = 20
 
+_STEPS = re.compile(r"\A<details((?: open=\"\")?><summary>[^<]{0,200}\b[0-9,]+ steps?\b[^<]{0,50}</summary>)")
+"""The steps of a question, as ``%%svc`` displays them."""
 _KINDS = ("text/html", "text/markdown", "image/svg+xml", "image/png", "image/jpeg", "text/latex", "text/plain")
 
 
@@ -53,6 +58,8 @@ class Prepare(Preprocessor):
         default_value=False, help="The outputs come from a kernel of this run; their answers need no signature."
     ).tag(config=True)
 
+    paper = Unicode(default_value="a4", help="Size of the pages in print: a4 or letter.").tag(config=True)
+
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)
         self.enabled = True
@@ -66,28 +73,36 @@ class Prepare(Preprocessor):
             distrust_unsigned(notebook)
         notebook = redact_all(notebook, (os.environ.get("SVC_API_KEY", ""),))
         notebook.metadata.pop("widgets", None)
-        notices = _notices(answers_of(notebook))
-        add_footers(notebook)
+        answers = answers_of(notebook)
+        notices = _notices(answers)
+        asked = questions.arrange(notebook, is_flat=self.answers_only)
+        top = header.build(notebook, asked, answers)
+        add_footers(notebook, is_folded=True)
         if self.answers_only:
-            notebook.cells = _questions_and_answers(notebook)
+            notebook.cells = questions.questions_and_answers(notebook)
         for cell in notebook.cells:
             for output in cell.get("outputs", ()):
                 _keep_known_kinds(output)
+        headings = _headings(notebook)
+        has_title = questions.has_title(notebook)
         resources = {**resources, "should_sanitize_html": True, "svc_policy": POLICY}
-        resources["svc_notices"] = notices
-        resources["svc_headings"] = _headings(notebook)
-        resources["svc_has_title"] = bool(notebook.cells) and notebook.cells[0].cell_type == "markdown"
+        resources |= {"svc_notices": notices, "svc_headings": headings, "svc_has_title": has_title, "svc_header": top}
+        resources["svc_paper"] = paper.style(self.paper, top.running, title_of(notebook))
         return notebook, resources
 
 
-def add_footers(notebook: NotebookNode) -> None:
-    """Add its provenance below each answer: model, time, session, key, whether it was asked for and is verified."""
+def add_footers(notebook: NotebookNode, *, is_folded: bool = False) -> None:
+    """Add its provenance below each answer: model, time, session, key, whether it was asked for and is verified.
+
+    The rest of a long answer can be folded.
+    """
     for cell in notebook.cells:
         for output in cell.get("outputs", ()):
             data = output.get("data", {})
             if isinstance(data.get(MIME_TYPE), dict) and "text/markdown" in data:
                 (answer,) = answers_of(NotebookNode(cells=[NotebookNode(outputs=[output])]))
-                data["text/markdown"] = f"{data['text/markdown']}\n\n---\n\n`{_footer(answer)}`\n"
+                shown = questions.fold(str(data["text/markdown"])) if is_folded else data["text/markdown"]
+                data["text/markdown"] = f"{shown}\n\n---\n\n`{_footer(answer)}`\n"
 
 
 def _footer(answer: AnswerRecord) -> str:
@@ -121,28 +136,9 @@ def _notices(answers: Sequence[AnswerRecord]) -> list[str]:
             found.append(f"{SYMBOL} Not every question of this page was answered: {count_statuses(answers)}.")
     if pinned := describe_pinned(answers):
         found.append(f"Of {len(answers)} answers {pinned}.")
+    if changed := changed_evidence(answers):
+        found.append(f"{SYMBOL} The evidence is not that of the last run: {'; '.join(changed[:MAX_CHANGES])}.")
     return found
-
-
-def _questions_and_answers(notebook: NotebookNode) -> list[NotebookNode]:
-    """The notebook's title, then each question as a heading with its answer and pictures."""
-    cells = [cell for cell in notebook.cells[:1] if cell.cell_type == "markdown"]
-    for cell in notebook.cells:
-        outputs = cell.get("outputs", ())
-        answers = answers_of(NotebookNode(cells=[cell]))
-        if not answers:
-            continue
-        asked = " ".join(one_line(answer.question) for answer in answers) or "Answer"
-        cells.append(new_markdown_cell(f"## {escape(asked)}"))
-        shown = [o for o in outputs if MIME_TYPE in o.get("data", {}) or _is_picture(o)]
-        cells.append(new_code_cell("", outputs=shown, metadata={"tags": ["svc-answer"]}))
-    return cells
-
-
-def _is_picture(output: NotebookNode) -> bool:
-    data = output.get("data", {})
-    html = str(data.get("text/html", ""))
-    return html.startswith(("<img ", "<details>\n<summary>")) or any(kind.startswith("image/") for kind in data)
 
 
 def _keep_known_kinds(output: NotebookNode) -> None:
@@ -151,7 +147,7 @@ def _keep_known_kinds(output: NotebookNode) -> None:
         return
     known = {kind: output.data[kind] for kind in _KINDS if kind in output.data}
     if "text/html" in known:
-        known["text/html"] = clean(known["text/html"])
+        known["text/html"] = _STEPS.sub(rf'<details class="{STEPS_CLASS}"\1', clean(known["text/html"]), count=1)
     output.data = NotebookNode(known or {"text/plain": not_shown(output.data)})
     output.metadata = NotebookNode()
 

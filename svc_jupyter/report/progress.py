@@ -75,7 +75,7 @@ class JsonLines:
     def end(self, case: CaseRecord) -> None:
         """Print ``{"event": "end"}`` with the status."""
         fields = {"event": "end", "case": case.name, "status": str(case.status), "failure": case.failure}
-        self._print({**fields, "verdict": case.verdict, "seconds": case.seconds, "files": list(case.files)})
+        self._print({**fields, "verdict": case.verdict, "seconds": case.seconds, "files": list(case.written)})
 
     def _print(self, event: dict[str, object]) -> None:
         echo(visible_json(redact(json.dumps(event, ensure_ascii=False, default=str), self._secrets)))

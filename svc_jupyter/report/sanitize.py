@@ -11,6 +11,7 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
+from collections.abc import Sequence
 from itertools import chain, islice
 
 import nh3
@@ -43,12 +44,24 @@ _TOKEN = re.compile(
     rf"|<(?P<end>/?)(?P<name>[a-z][^\s/>]*+)(?>[\s/]++|[^\s/>][^\s/>=]*+(?:\s*+=\s*+{_VALUE}?)?+)*+>?",
     re.IGNORECASE,
 )
+_CLEAN_TAG = re.compile(r'<(/?)([a-z][a-z0-9]*)((?: [^\s="<>]+="[^"]*")*)>')
+"""A tag as the cleaner writes it; there is no other ``<`` in what it writes, except in values of attributes."""
+WIDE_COLUMNS = 12  # of a table; more do not fit on upright paper
+CODE_CLASS, STEPS_CLASS = "svc-code", "svc-steps"
+"""Folds of code, and of what an analyst did: they stay closed on paper."""
+_FOLD_TAGS = ("details", "summary")
+_FOLD_TAG = re.compile(r"<(?=/?(?:details|summary)(?![^\s/>]))", re.IGNORECASE)
 _EMPTY_HEADING = re.compile(r'<th((?: [^\s="<>]+="[^"]*")*)>(\s*)</th>')
 
 
 def clean(fragment: object) -> str:
-    """HTML with only known elements and attributes; unknown tags are shown as text, so that no evidence disappears."""
+    """HTML with only known elements and attributes; unknown tags are shown as text, so that no evidence disappears.
+
+    So are the tags of folds if they are not balanced: one that is not closed would hide what follows.
+    """
     text = _UNKNOWN_TAG.sub("&lt;", _encodable(str(fragment)))
+    if not _has_whole_folds(text):
+        text = _FOLD_TAG.sub("&lt;", text)
     if _is_manageable(text):
         return _cleaned(_FRAGMENT, text)
     shown = html.escape(_encodable(str(fragment)), quote=False)
@@ -58,6 +71,69 @@ def clean(fragment: object) -> str:
 def clean_body(body: str) -> str:
     """The inside of a page's body, with the elements of the templates; headings that name nothing become cells."""
     return _EMPTY_HEADING.sub(r"<td\1>\2</td>", _cleaned(_BODY, body))
+
+
+def with_scrolling_tables(body: str) -> str:
+    """Return a cleaned body in which each outermost table scrolls in a frame of its own, and wide ones are marked."""
+    pieces: list[str] = []
+    end = depth = number = 0
+    tags = list(_CLEAN_TAG.finditer(body))
+    for index, tag in enumerate(tags):
+        if tag[2] != "table":
+            continue
+        is_outermost = depth == (1 if tag[1] else 0)
+        depth = max(depth + (-1 if tag[1] else 1), 0)
+        if not is_outermost:
+            continue
+        if tag[1]:
+            pieces += [body[end : tag.end()], "</div>"]
+            end = tag.end()
+        else:
+            number += 1
+            wide = " svc-wide" if _columns(tags, index) > WIDE_COLUMNS else ""
+            frame = f'<div class="svc-scroll{wide}" role="group" aria-label="Table {number}" tabindex="0">'
+            pieces += [body[end : tag.start()], frame]
+            end = tag.start()
+    return "".join([*pieces, body[end:]])
+
+
+def open_folds(body: str) -> str:
+    """Return a cleaned body in which all folds are open, except those of code and of what an analyst did."""
+
+    def opened(tag: re.Match[str]) -> str:
+        is_closed = tag[2] == "details" and not tag[1] and " open=" not in tag[3]
+        is_fold = is_closed and not any(f'class="{name}"' in tag[3] for name in (CODE_CLASS, STEPS_CLASS))
+        return f'<details{tag[3]} open="">' if is_fold else tag[0]
+
+    return _CLEAN_TAG.sub(opened, body)
+
+
+def _columns(tags: Sequence[re.Match[str]], index: int) -> int:
+    """The number of cells in the first row of the table that begins at this tag."""
+    count = 0
+    for tag in islice(tags, index + 1, None):
+        if tag[2] in ("tr", "table") and tag[1]:
+            break
+        count += tag[2] in ("td", "th") and not tag[1]
+    return count
+
+
+def _has_whole_folds(text: str) -> bool:
+    """Whether each fold is closed, and each summary within it, in the order of a stack."""
+    if _FOLD_TAG.search(text) is None:
+        return True
+    is_open: list[str] = []
+    for token in _TOKEN.finditer(text):
+        name = (token["name"] or "").lower()
+        if name not in _FOLD_TAGS:
+            continue
+        if not token["end"]:
+            if name == "summary" and is_open[-1:] != ["details"]:
+                return False
+            is_open.append(name)
+        elif not is_open or is_open.pop() != name:
+            return False
+    return not is_open
 
 
 def _cleaned(cleaner: nh3.Cleaner, text: str) -> str:

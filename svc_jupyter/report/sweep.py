@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -18,6 +18,7 @@ from svc.untrusted.characters import one_line
 from svc_jupyter.answers.redaction import redact, redact_all
 from svc_jupyter.report import export
 from svc_jupyter.report.cases import Case
+from svc_jupyter.report.content.evidence import EvidenceBook
 from svc_jupyter.report.errors import ExportError
 from svc_jupyter.report.executor import Executor
 from svc_jupyter.report.folder import FolderError
@@ -26,6 +27,7 @@ from svc_jupyter.report.outcome import CellRun, Run, Status
 from svc_jupyter.report.record import CaseRecord, answers_of, sign_answers, status_of_answers, verdict_of
 from svc_jupyter.report.repair import encodable, repair
 
+CELL_CHARACTERS = 120  # of a cell's first line
 RECORD_SECONDS = 1.0  # between two writings of run.json while cases end
 
 
@@ -44,9 +46,15 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Sink:
-    """The output of cases. ``save`` returns the files that it wrote; ``note`` is called after each case."""
+    """The output of cases. ``save`` returns the files that it wrote; ``note`` is called after each case.
+
+    ``about`` is added to the metadata of each notebook, ``defaults`` are the parameters that no case sets.
+    """
 
     output: export.Format
+    about: Mapping[str, object]
+    defaults: Mapping[str, object]
+    evidence: EvidenceBook | None
     save: Callable[[CaseRecord, dict[str, bytes]], dict[str, str]]
     note: Callable[[], object]
 
@@ -97,7 +105,7 @@ class Sweep:
     async def _run(self, executor: Executor, case: Case, record: CaseRecord) -> None:
         """Run and write the case. Whatever fails becomes its status, except what ends the whole run."""
         try:
-            run = await executor.run(case, lambda cell: _tell(lambda: self._progress.cell(record, cell)))
+            run = await executor.run(case, lambda cell: self._on_cell(record, cell))
         except KernelMissingError:
             raise
         except BaseException as error:
@@ -116,18 +124,37 @@ class Sweep:
             reason = redact(_reason(error), self._sink.output.secrets)
             record.status, record.failure = Status.NOT_WRITTEN, f"cannot write the report: {reason}"
 
+    def _on_cell(self, record: CaseRecord, cell: CellRun) -> None:
+        title = one_line(redact(encodable(cell.title), self._sink.output.secrets), limit=CELL_CHARACTERS)
+        record.failed_cell = "" if cell.is_ok else f"{cell.number}: {title}"
+        _tell(lambda: self._progress.cell(record, cell))
+
     async def _finish(self, run: Run, record: CaseRecord) -> None:
         """Write the case, then set what the record says of it."""
-        secrets = self._sink.output.secrets
+        secrets, evidence = self._sink.output.secrets, self._sink.evidence
         notebook = redact_all(repair(run.notebook), secrets)
+        if evidence is not None:
+            evidence.mark(record.name, notebook)
         answers = answers_of(notebook)
         status = run.status if run.status != Status.OK else status_of_answers(answers)
+        failure = redact(encodable(run.failure), secrets)
+        if status.is_complete:
+            record.failed_cell = ""  # of a cell that may fail
         _describe(notebook, run.seconds, record, status)
+        notebook.metadata["svc"] |= {
+            "title": record.title,
+            "parameters": {**self._sink.defaults, **record.parameters},
+            "failure": failure,
+            "failed_cell": record.failed_cell,
+            **self._sink.about,
+        }
         sign_answers(notebook)
         files = await asyncio.to_thread(export.export, notebook, record.name, self._sink.output)
-        record.files = self._sink.save(record, files)
+        record.files, record.files_from = self._sink.save(record, files), 0.0
         record.verdict, record.answers = verdict_of(notebook), answers
-        record.status, record.failure = status, redact(encodable(run.failure), secrets)
+        record.status, record.failure = status, failure
+        if evidence is not None and status.is_complete:
+            evidence.remember(record.name, answers)
 
 
 def _ends_run(error: BaseException) -> bool:

@@ -7,6 +7,7 @@ answers that no notebook uses any more. Run it after an intended change of an an
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,6 +17,7 @@ from pathlib import Path
 import nbformat
 
 from svc_jupyter.answers import store as answer_store
+from svc_jupyter.report.content import evidence
 from tests.support.local_services import stop_local_service
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
@@ -54,6 +56,7 @@ def main() -> None:
         stop_local_service(work / "state")
     for entry in answer_store.prune(FOLDER / ".answers", unused_since=begun):
         print(f"{entry.key} removed: {entry.question}")
+    shutil.rmtree(FOLDER / ".answers" / evidence.FOLDER, ignore_errors=True)  # signed by this machine alone
     answer_store.write_shipped(FOLDER / ".answers")
 
 

@@ -63,12 +63,16 @@ def test_a_sweep_tells_unanswered_cases_from_ok_ones(work: Path):
 
     index = BeautifulSoup((work / "out" / "index.html").read_text(), "html.parser")
     rows = [[cell.get_text() for cell in row("td")] for row in index("tr")[1:]]
-    assert [row[1] for row in rows] == ["ok", "⚠ not examined", "⚠ not answered", "ok"]
-    assert [row[4] for row in rows] == [
-        "1 unknown, 1 answered", "1 unknown, 1 not examined", "1 unknown, 1 not answered",
-        "1 unknown, 1 partly answered",
+    assert [row[0] for row in rows] == [
+        "No data⚠ not examined", "Not answered", "Incomplete", "Not rated",
     ]  # fmt: skip
-    assert [head.get_text() for head in index("th")] == ["Case", "Status", "Seconds", "Verdict", "Answers", "Files"]
+    assert [row[1].partition("status=")[0] for row in rows] == ["web-2", "web-3", "web-4", "web-1"]
+    assert [row[4] for row in rows] == [
+        "1 unknown, 1 not examined", "1 unknown, 1 not answered", "1 unknown, 1 partly answered",
+        "1 unknown, 1 answered",
+    ]  # fmt: skip
+    heads = ["Result", "Case", "Verdict", "Findings", "Answers", "Seconds", "Report"]
+    assert [head.get_text() for head in index("th")] == heads
 
     page = (work / "out/cases/web-3.html").read_text()
     assert "⚠ Not every question of this page was answered: 1 unknown, 1 not answered." in page

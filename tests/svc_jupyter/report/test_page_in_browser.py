@@ -30,8 +30,34 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert run_report("run", NIGHTLY, *fixed, folder=NOTEBOOKS).returncode == 0
     triage = nbformat.read(NOTEBOOKS / "02_triage.ipynb", as_version=4)
     (folder / "triage.html").write_text(build(triage, title="Triage"))
+    (folder / "tables.html").write_text(build(tables(), title="Tables"))
     (folder / "brief.html").write_text(build(triage, title="Triage", template="brief"))
     return folder
+
+
+def table_of(columns: int) -> str:
+    """A table with long headings and values, as DataFrames are."""
+    heads = "".join(f"<th>a_long_heading_{n:02}</th>" for n in range(columns - 1))
+    cells = "".join(f"<td>C:\\Windows\\System32\\value{n}.exe and more</td>" for n in range(columns - 1))
+    return (
+        f"<table><thead><tr>{heads}<th>LAST{columns}</th></tr></thead>"
+        f"<tbody><tr>{cells}<td>end{columns}</td></tr></tbody></table>"
+    )
+
+
+COLUMNS = (3, 6, 7, 12, 13, 18, 19, 30)
+
+
+def tables() -> nbformat.NotebookNode:
+    """A report with tables of many widths, text without spaces, and a fold."""
+    outputs = [nbformat.v4.new_output("display_data", data={"text/html": table_of(n)}) for n in COLUMNS]
+    outputs.append(nbformat.v4.new_output("display_data", data={"text/markdown": "x" * 500}))
+    outputs.append(nbformat.v4.new_output("stream", text="y" * 500))
+    folded = "**V.**\n\n<details>\n<summary>64 accounts</summary>\n\n| Account |\n|---|\n| unfolded |\n\n</details>"
+    outputs.append(nbformat.v4.new_output("display_data", data={"text/markdown": folded}))
+    cells = [nbformat.v4.new_markdown_cell("# Tables"), nbformat.v4.new_code_cell("tables()", outputs=outputs)]
+    values = {"host": "web-3", "log": "auth.log"}
+    return nbformat.v4.new_notebook(cells=cells, metadata={"svc": {"case": "web-3", "parameters": values}})
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +136,42 @@ def test_on_paper_no_column_is_squeezed_and_nothing_is_wider_than_the_page(page:
 
     assert min(widths) > 45
     assert max(wide) <= 680
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 320])
+def test_no_table_makes_the_page_wider_than_the_window(width: int, page: Page, pages: Path):
+    page.set_viewport_size({"width": width, "height": 900})
+    for name in ("tables.html", "triage.html", "out/index.html", "out/cases/WS-17.html"):
+        page.goto((pages / name).as_uri())
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, name
+
+
+@pytest.mark.parametrize(("size", "width", "height"), [("a4", 595, 842), ("letter", 612, 792)])
+def test_paper_cuts_no_column_and_names_the_host_on_each_page(size: str, width: int, height: int, chromium: str):
+    made = export(tables(), "t", Format(names=("pdf",), template="svc", secrets=(), paper=size))
+
+    paper = PdfReader(BytesIO(made[".pdf"]))
+    upright, across = (width, height), (height, width)
+    assert {tuple(round(float(side)) for side in sheet.mediabox[2:]) for sheet in paper.pages} == {upright, across}
+    places: dict[str, float] = {}
+    for sheet in paper.pages:
+        right = float(sheet.mediabox[2])
+
+        def visit(text: str, cm: list[float], tm: list[float], *_: object, right: float = right) -> None:
+            x = cm[0] * tm[4] + cm[4]
+            for word in text.split():
+                places[word] = max(places.get(word, 0.0), x / right)
+
+        sheet.extract_text(visitor_text=visit)
+    texts = ["".join(sheet.extract_text().split()) for sheet in paper.pages]
+    for columns in COLUMNS:
+        assert any(f"LAST{columns}" in text and f"end{columns}" in text for text in texts), columns
+    assert max(places.values()) < 1
+    assert [text.startswith("web-3·log=auth.log") for text in texts] == [True] * len(texts)
+    assert [f"{n}/{len(texts)}" in text for n, text in enumerate(texts, 1)] == [True] * len(texts)
+    assert sum(text.count("x") for text in texts) >= 500
+    assert sum(text.count("y") for text in texts) >= 500
+    assert any("unfolded" in text for text in texts)
 
 
 @pytest.mark.slow
