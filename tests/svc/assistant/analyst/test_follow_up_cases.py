@@ -33,17 +33,19 @@ async def asked_in_session(
     return asked, exchanges
 
 
-@pytest.fixture(scope="module")
-async def sessions() -> dict[str, list[Exchange]]:
-    """The first question and its answer for each kind of evidence."""
-    made = {}
-    for name, planted in EVIDENCE.items():
-        made[name] = [exchange_of(planted.first, await ask(planted.first, planted.file))]
-    return made
+_SESSIONS: dict[str, list[Exchange]] = {}
 
 
-async def marked(question: Question, name: str, session: list[Exchange]) -> tuple[str, str, str, bool]:
-    planted = EVIDENCE[name]
+async def session_of(name: str) -> list[Exchange]:
+    """The first question about a kind of evidence, and its answer."""
+    if name not in _SESSIONS:
+        planted = EVIDENCE[name]
+        _SESSIONS[name] = [exchange_of(planted.first, await ask(planted.first, planted.file))]
+    return _SESSIONS[name]
+
+
+async def marked(question: Question, name: str) -> tuple[str, str, str, bool]:
+    planted, session = EVIDENCE[name], await session_of(name)
     prompts = [filled(text, planted) for text in (*question.before, question.text)]
     asked, _ = await asked_in_session(prompts, planted, session, question.language)
     mark, missing = judged(asked.markdown, question.judge(planted))
@@ -51,12 +53,12 @@ async def marked(question: Question, name: str, session: list[Exchange]) -> tupl
 
 
 @pytest.mark.parametrize("half", [pytest.param(OPEN, id="open"), pytest.param(HELD, id="held")])
-async def test_most_further_questions_are_answered_right(half: tuple[Question, ...], sessions):
+async def test_most_further_questions_are_answered_right(half: tuple[Question, ...]):
     marks: Counter[str] = Counter()
     failures, repeated = [], []
     for question in half:
         for name in EVIDENCE:
-            mark, missing, _, is_old = await marked(question, name, sessions[name])
+            mark, missing, _, is_old = await marked(question, name)
             marks[mark] += 1
             failures += [f"{mark}: {missing}"] if mark != RIGHT else []
             repeated += [missing] if is_old else []

@@ -1,0 +1,237 @@
+"""Decide what a prompt means in its session: a politeness, a question of its own, or one about what is known. Pure.
+
+What is in the question comes first (pasted text, a technique, a CVE), then what it names, then the session's files.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from enum import StrEnum
+
+import msgspec
+
+from svc.assistant.analyst import follow_up as history
+from svc.assistant.analyst.follow_up import FollowUpKind
+from svc.assistant.analyst.follow_ups.known import Known
+from svc.assistant.analyst.follow_ups.reading import MAX_CHARS, Ask, AskKind, glossed, read_ask
+from svc.assistant.analyst.follow_ups.replies import filtered_reply, items_of, reply_to
+from svc.assistant.analyst.follow_ups.scene import Reply, Scene
+from svc.assistant.analyst.follow_ups.things import NOUNS, SUMMARIES, named_as, things_in, things_of
+from svc.assistant.analyst.follow_ups.wording import value_words
+from svc.assistant.analyst.matching import FILE_WORDS
+from svc.assistant.analyst.plan import question_of, read_question
+from svc.assistant.analyst.plan import has_paste as has_pasted_text
+from svc.assistant.analyst.translation import glossed as glossed_task
+from svc.assistant.findings import AnyFinding, Severity
+from svc.assistant.spool import worst_first
+from svc.assistant.turn import Exchange
+from svc.messages import AnswerStatus
+from svc.untrusted.markup import code_span
+
+MAX_LOOKUP_CHARS = 200
+EXAMPLES = 4
+_IDENTIFIER = (
+    r"(?:T\d{4}(?:\.\d{3})?|TA\d{4}|CWE-\d{1,5}|CVE-\d{4}-\d{4,7}|CAPEC-\d{1,4}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}"
+    r"|[0-9a-f]{128}|CVSS:[34]\.[01]/[A-Z:/]{20,120}|AV:[NALP]/[A-Z:/]{10,80})"
+)
+_ONE_ID = re.compile(rf"(?<![\w.-]){_IDENTIFIER}(?![\w-]|\.\d)", re.IGNORECASE)
+_ABOUT_FILES = re.compile(
+    r"\b(?:in|from|of|by|with) (?:it|there|here|this|that|them|these|those|the|my|our|any)\b|\bhere\b|\bthese\b|\bthose\b|\b(?:log|file|capture|"
+    r"report|evidence|archive|findings?)s?\b|\b(?:seen|found|matched|detected|happened?|appears?|occurs?|mention\w*|show\w*|used|"
+    r"events?|lines?|hosts?|accounts?|many|when|who|only)\b",
+    re.IGNORECASE,
+)
+_AGAIN = re.compile(
+    r"\b(?:again|redo|re-?run|re-?read|re-?analy[sz]e|start over|from scratch|once more)\b"
+    r"|\b(?:full|whole|complete|entire|long|detailed) (?:report|answer|analysis|version)\b|\banaly[sz]e (?:it|the|this|all|every)",
+    re.IGNORECASE,
+)
+
+
+def same_question(prompt: str, earlier: Sequence[Exchange]) -> bool:
+    """Whether the question was asked before, word for word, or a whole answer is asked for."""
+    words = " ".join(prompt.split()).lower()
+    return _AGAIN.search(prompt[:MAX_CHARS]) is not None or any(
+        " ".join(one.prompt.split()).lower() == words for one in earlier
+    )
+
+
+def is_alone(prompt: str, language: str, *, has_new_files: bool) -> bool:
+    """Whether a prompt is about itself: it looks up an identifier, or brings the text that it asks about.
+
+    Text that comes together with new files may be about them.
+    """
+    question = read_question(prompt, (), language=language)
+    if is_lookup(question.text, language):
+        return True
+    return not has_new_files and has_pasted_text(question) and FILE_WORDS.search(question.text) is None
+
+
+def is_lookup(question: str, language: str = "en") -> bool:
+    """Whether a question looks up a technique, a weakness, a CVE, a hash or a vector, not whether evidence has it."""
+    if len(question) > MAX_LOOKUP_CHARS:
+        return False
+    rest, found = _ONE_ID.subn(" ", question)
+    return bool(found) and _ABOUT_FILES.search(f"{rest} {glossed_task(rest, language).removeprefix(rest)}") is None
+
+
+class Way(StrEnum):
+    """How a further question is answered."""
+
+    REPLY = "reply"
+    """From what is known; or after a search of the files."""
+    WINDOW = "window"
+    """By reading the logs again for a time of day."""
+    PLAN = "plan"
+    """Its words name something else: the plan decides."""
+
+
+class Course(msgspec.Struct, frozen=True, kw_only=True):
+    """How a question is answered: the reply, or what to do for it."""
+
+    way: Way
+    reply: Reply | None = None
+    ask: Ask | None = None
+
+
+def course_of(question: str, language: str, known: Known, earlier: Sequence[Exchange]) -> Course:
+    """Return how a further question is answered.
+
+    Args:
+        question: Without pasted text and words about the format.
+        language: The session's.
+        known: What the session knows.
+        earlier: The session's earlier turns, oldest first.
+    """
+    ask = _resolved(question, language, known, earlier)
+    if ask is not None and ask.kind is AskKind.WINDOW:
+        return Course(way=Way.WINDOW, ask=ask)
+    if (kept := _kept(question, language, known, earlier)) is not None:
+        return Course(way=Way.REPLY, reply=kept)
+    if isinstance(ask, Ask):
+        return Course(way=Way.REPLY, reply=reply_to(ask, Scene(known=known)), ask=ask)
+    if _is_ordinal(question, language, known):
+        nth = _nth_finding(question, language, known)
+        return Course(way=Way.REPLY, reply=nth)
+    return Course(way=Way.PLAN)
+
+
+def _is_known(known: Known) -> frozenset[str]:
+    """Every value of the findings in lower case, without domains."""
+    values = set()
+    for finding in known.findings:
+        if finding.kind != "timeline":
+            for thing in things_in(finding):
+                values.add(thing.value.lower())
+                values.add(re.split(r"[\\/]", thing.value.lower())[-1])
+    return frozenset(values - _WORDS)
+
+
+_WORDS = frozenset(
+    "password publickey network console local remote unknown critical high medium low info file files get post head http "
+    "https dns tcp udp tls ssh sshd other success failed fail pass text service user system admin-share first last more "
+    "interactive failure client server source account login logon cron sudo security type none brute force scan ports hosts".split()
+)
+
+
+def _read(question: str, language: str, known: Known) -> Ask | None:
+    values = _is_known(known)
+    return read_ask(question, language, lambda word: word.lower() in values)
+
+
+def _resolved(question: str, language: str, known: Known, earlier: Sequence[Exchange]) -> Ask | None:
+    """What a question asks, with what it leaves to the question before it filled in."""
+    ask = _read(question, language, known)
+    if ask is None or ask.kind not in (AskKind.SAME, AskKind.ORDINAL):
+        return ask
+    before = _asked_before(language, known, earlier)
+    if ask.kind is AskKind.ORDINAL:
+        return _nth_item(ask, before, known)
+    if not ask.names:
+        noun = ask.noun_index
+        return None if noun is None else msgspec.structs.replace(ask, kind=AskKind.LIST, names=before.names if before else ())
+    repeats = before is not None and before.names and before.kind is not AskKind.COMPARE
+    if before is None or not repeats:
+        return msgspec.structs.replace(ask, kind=AskKind.ABOUT)
+    return msgspec.structs.replace(before, names=ask.names, text=ask.text)
+
+
+def _asked_before(language: str, known: Known, earlier: Sequence[Exchange]) -> Ask | None:
+    """The last question that is complete by itself."""
+    for exchange in reversed(earlier):
+        question = question_of(exchange.prompt)
+        if len(question) > MAX_CHARS:
+            return None
+        ask = _read(question, language, known)
+        if ask is not None and ask.kind not in (AskKind.SAME, AskKind.ORDINAL):
+            return ask
+    return None
+
+
+def _nth_item(ask: Ask, before: Ask | None, known: Known) -> Ask | None:
+    """The question about the n-th thing of the list that was asked for; None if it was no list."""
+    if before is None or before.noun is None or before.kind not in (AskKind.LIST, AskKind.HOW_MANY, AskKind.MOST):
+        return None
+    values = [value for value, _ in items_of(before.noun, known.findings, before.names)]
+    index = ask.number - 1 if ask.number > 0 else ask.number
+    if not -len(values) <= index < len(values):
+        return None
+    return msgspec.structs.replace(ask, kind=AskKind.ABOUT, names=(values[index],))
+
+
+def _is_ordinal(question: str, language: str, known: Known) -> bool:
+    ask = _read(question, language, known)
+    return ask is not None and ask.kind is AskKind.ORDINAL
+
+
+def _nth_finding(question: str, language: str, known: Known) -> Reply:
+    """The n-th of the findings of the latest answer, in its order."""
+    ask = _read(question, language, known)
+    found = [one for one in worst_first(known.latest) if one.kind not in SUMMARIES]
+    index = (ask.number - 1 if ask.number > 0 else ask.number) if ask is not None else 0
+    if not -len(found) <= index < len(found):
+        markdown = f"**Cannot tell** {code_span(question, limit=160)}: the last answer has {len(found):,} findings."
+        return Reply(markdown=markdown, status=AnswerStatus.NOT_ANSWERED)
+    return filtered_reply([found[index]], (), len(found))
+
+
+def _kept(question: str, language: str, known: Known, earlier: Sequence[Exchange]) -> Reply | None:
+    """The answer to a question that keeps some of the latest findings; None if it is no such question."""
+    text = glossed(question, language)
+    back = history.follow_up(text, earlier, known=known.latest)
+    if back is None or back.kind not in (FollowUpKind.FILTER, FollowUpKind.COUNT) or back.options:
+        return None
+    if not back.conditions and back.limit is None and back.kind is not FollowUpKind.COUNT:
+        return None
+    kept: Sequence[AnyFinding] = history.filtered(text, known.latest)
+    if not back.conditions and back.limit is None:
+        return None
+    if back.limit is not None:
+        kept = list(worst_first(kept))[: back.limit]
+    return filtered_reply(list(kept), back.conditions, len(known.latest))
+
+
+def not_understood(question: str, known: Known) -> Reply:
+    """What was not understood, and what can be asked about what was read, with names that are in it."""
+    listed = ", ".join(code_span(name, limit=80) for name in known.names[:3])
+    quoted = code_span(" ".join(question.split()), limit=120)
+    text = f"**Not understood:** {quoted}.\n\nAbout {listed} you can ask: {'; '.join(examples(known))}."
+    return Reply(markdown=text, status=AnswerStatus.NOT_ANSWERED)
+
+
+def examples(known: Known) -> list[str]:
+    """Questions that can be asked, about things that are in the findings."""
+    severe = [one for one in worst_first(known.findings) if one.severity is not Severity.INFO] or list(known.findings)
+    found: list[str] = []
+    named: list[str] = []
+    for noun in NOUNS:
+        if noun.one in ("account", "source", "address", "domain", "host", "link") and len(named) < 2:
+            values = [value for value in things_of(severe, noun) if not any(named_as(value, one) for one in named)]
+            if values:
+                named.append(values[0])
+                found.append(f"“list the {noun.many}”")
+    if named:
+        found.insert(0, f"“what did {value_words(named[0])} do?”")
+        found.append(f"“timeline of {value_words(named[-1])}”")
+    return [*found[:EXAMPLES], "“when did it start?”", "“what next?”"]

@@ -1,0 +1,69 @@
+"""Times of findings as people read them, and their order. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from svc.assistant.findings import AnyFinding
+from svc.assistant.log_readers.shown_times import time_words, zone_of
+from svc.assistant.skills.mail.findings import MailVerdict
+
+_FRACTION = re.compile(r"\.\d+(?=Z|[+-]|$)")
+_CLOCK = re.compile(r"\d\d:\d\d:\d\d")
+
+
+def span_of(finding: AnyFinding) -> tuple[str, str] | None:
+    """The first and the last time of a finding as it writes them; None if it has none."""
+    facts = finding.facts
+    if isinstance(facts, MailVerdict):
+        return (facts.date, facts.date) if facts.date else None
+    named = [getattr(facts, name, None) for name in ("first", "time", "last", "start", "end")]
+    times = [value for value in named if isinstance(value, str) and _CLOCK.search(value)]
+    return (min(times, key=order), max(times, key=order)) if times else None
+
+
+def order(time: str) -> str:
+    """What times are ordered by: the year only if both have one."""
+    return _FRACTION.sub("", time.removeprefix("--") if time.startswith("--") else time[5:])
+
+
+def shown(time: str) -> str:
+    """A time without its fraction: ``2026-11-20 03:00:00 UTC``, ``Nov 20 03:12:45``."""
+    words = _FRACTION.sub("", time_words(time) if time[:2] == "--" or time[4:5] == "-" else time)
+    return f"{words[:-1]} UTC" if words.endswith("Z") else words
+
+
+def span_words(first: str, last: str) -> str:
+    """``02:10:00 to 02:13:15`` with one date if both are on the same day."""
+    start, end = shown(first), shown(last)
+    if start == end:
+        return start
+    day, clock = end[: _clock_at(end)], end[_clock_at(end) :]
+    zone = " UTC" if start.endswith(" UTC") and end.endswith(" UTC") else ""
+    start = start.removesuffix(" UTC") if zone else start
+    return f"{start} to {clock if start.startswith(day) else end}"
+
+
+def _clock_at(words: str) -> int:
+    match = _CLOCK.search(words)
+    return match.start() if match else 0
+
+
+def whole_span(findings: Iterable[AnyFinding]) -> tuple[str, str] | None:
+    """From the first to the last time of all findings."""
+    spans = [span for finding in findings for span in [span_of(finding)] if span is not None]
+    if not spans:
+        return None
+    return min((first for first, _ in spans), key=order), max((last for _, last in spans), key=order)
+
+
+def zone_remark(times: Iterable[str]) -> str:
+    """`` (zone not stated)`` if none of the times has a zone."""
+    return " (zone not stated)" if zone_of([time for time in times if time[:4].isdigit() or time[:2] == "--"]) == "zone not stated" else ""
+
+
+def clock_of(time: str) -> str:
+    """The time of day, ``HH:MM:SS``; "" if there is none."""
+    match = _CLOCK.search(time)
+    return match[0] if match else ""
