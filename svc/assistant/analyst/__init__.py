@@ -22,8 +22,9 @@ from svc.assistant.analyst.collection_plan import READABLE_LABELS, planned, to_e
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
 from svc.assistant.analyst.findings_messages import findings_steps
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
-from svc.assistant.analyst.follow_ups.conversation import is_alone
-from svc.assistant.analyst.follow_ups.known import known_of
+from svc.assistant.analyst.follow_ups.conversation import Way, is_alone
+from svc.assistant.analyst.follow_ups.known import Known, known_of
+from svc.assistant.analyst.follow_ups.planned import without_known
 from svc.assistant.analyst.follow_ups.reading import polite_kind, polite_reply
 from svc.assistant.analyst.follow_ups.search import TOOL as SEARCH_TOOL
 from svc.assistant.analyst.follow_ups.turns import further_question, further_steps
@@ -110,15 +111,21 @@ class Analyst(Assistant):
         elif (back := await in_thread(_back_reference, turn, requested)) is not None:
             steps = self._follow_up(turn, requested, back)
         elif (further := await further_question(turn, requested, self)) is not None:
-            steps = further_steps(turn, requested, further, self, self._workers)
+            steps = (
+                self._whole(turn, requested, further.known)
+                if further.course.way is Way.TASK
+                else further_steps(turn, requested, further, self, self._workers)
+            )
         else:
             steps = self._whole(turn, requested)
         async with aclosing(steps):
             async for step in steps:
                 yield step
 
-    async def _whole(self, turn: Turn, requested: RequestedFormat) -> AsyncGenerator[Step | Answer, None]:
-        """Read the evidence for a question of its own."""
+    async def _whole(
+        self, turn: Turn, requested: RequestedFormat, known: Known | None = None
+    ) -> AsyncGenerator[Step | Answer, None]:
+        """Read the evidence for a question of its own; tools whose report is known do not run again."""
         async with aclosing(self._expanded(turn)) as opened:
             async for item in opened:
                 if isinstance(item, Step):
@@ -126,6 +133,7 @@ class Analyst(Assistant):
                     continue
                 whole, expanded = item
                 question, plan = await self.plan(whole, requested.prompt, expanded)
+                plan = without_known(plan, known) if known is not None else plan
                 async with aclosing(self._investigate(whole, requested, question, plan)) as steps:
                     async for step in steps:
                         yield step
@@ -375,10 +383,12 @@ def _back_reference(turn: Turn, requested: RequestedFormat) -> FollowUp | None:
         is_form_given=is_form_given,
         has_new_files=any(file.is_new for file in turn.files),
     )
-    if back is None or back.kind is FollowUpKind.QUESTIONS or back.options:
-        return back if back is not None and not back.options else None
-    is_whole = is_form_given and back.kind is FollowUpKind.FINDINGS and known_of(turn.history) is not None
-    return back if is_form_given and not is_whole else back if back.kind is FollowUpKind.FINDINGS and not is_whole else None
+    if back is None or back.kind is FollowUpKind.QUESTIONS:
+        return back
+    is_known = known_of(turn.history) is not None
+    if back.kind is FollowUpKind.FINDINGS:
+        return None if is_form_given and is_known else back
+    return None if back.options or (is_known and not is_form_given) else back
 
 
 def _filtered_steps(

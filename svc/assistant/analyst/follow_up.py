@@ -208,13 +208,13 @@ def follow_up(
     if is_form_given and (not question.strip() or _NO_FILTER.fullmatch(question)):
         return FollowUp(kind=FollowUpKind.FINDINGS)
     limit = _limit(question)
-    refers_back = _BACK_REFERENCE.search(question) is not None or limit is not None
-    if not refers_back and (has_new_files or not _may_be_bare(prompt)):
+    is_back = refers_back(question)
+    if not is_back and (has_new_files or not _may_be_bare(prompt)):
         return None
     if not known:
         last = latest(history, made_files)
         known = last[1] if last is not None else ()
-    if not known or (not refers_back and not _is_bare(question, known)):
+    if not known or (not is_back and not _is_bare(question, known)):
         return None
     return FollowUp(
         kind=FollowUpKind.COUNT if _HOW_MANY.search(question) else FollowUpKind.FILTER,
@@ -222,6 +222,11 @@ def follow_up(
         options=window_of(question),
         limit=limit,
     )
+
+
+def refers_back(question: str) -> bool:
+    """Whether a question says that it means earlier findings: "these", "only the …", "top 3"."""
+    return _BACK_REFERENCE.search(question) is not None or _limit(question) is not None
 
 
 def _may_be_bare(prompt: str) -> bool:

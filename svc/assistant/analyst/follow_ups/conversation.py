@@ -17,7 +17,7 @@ from svc.assistant.analyst.follow_ups.known import Known
 from svc.assistant.analyst.follow_ups.reading import MAX_CHARS, Ask, AskKind, glossed, read_ask
 from svc.assistant.analyst.follow_ups.replies import filtered_reply, items_of, reply_to
 from svc.assistant.analyst.follow_ups.scene import Reply, Scene
-from svc.assistant.analyst.follow_ups.things import NOUNS, SUMMARIES, named_as, things_in, things_of
+from svc.assistant.analyst.follow_ups.things import NOUNS, SUMMARIES, Noun, named_as, things_in, things_of
 from svc.assistant.analyst.follow_ups.wording import value_words
 from svc.assistant.analyst.matching import FILE_WORDS
 from svc.assistant.analyst.plan import question_of, read_question
@@ -30,7 +30,7 @@ from svc.messages import AnswerStatus
 from svc.untrusted.markup import code_span
 
 MAX_LOOKUP_CHARS = 200
-EXAMPLES = 4
+EXAMPLES = 2
 _IDENTIFIER = (
     r"(?:T\d{4}(?:\.\d{3})?|TA\d{4}|CWE-\d{1,5}|CVE-\d{4}-\d{4,7}|CAPEC-\d{1,4}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}"
     r"|[0-9a-f]{128}|CVSS:[34]\.[01]/[A-Z:/]{20,120}|AV:[NALP]/[A-Z:/]{10,80})"
@@ -85,6 +85,8 @@ class Way(StrEnum):
     """By reading the logs again for a time of day."""
     PLAN = "plan"
     """Its words name something else: the plan decides."""
+    TASK = "task"
+    """It names a tool that has not read the evidence yet."""
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):
@@ -107,7 +109,8 @@ def course_of(question: str, language: str, known: Known, earlier: Sequence[Exch
     ask = _resolved(question, language, known, earlier)
     if ask is not None and ask.kind is AskKind.WINDOW:
         return Course(way=Way.WINDOW, ask=ask)
-    if (kept := _kept(question, language, known, earlier)) is not None:
+    refers_back = history.refers_back(glossed(question, language))
+    if (ask is None or refers_back) and (kept := _kept(question, language, known, earlier)) is not None:
         return Course(way=Way.REPLY, reply=kept)
     if isinstance(ask, Ask):
         return Course(way=Way.REPLY, reply=reply_to(ask, Scene(known=known)), ask=ask)
@@ -222,16 +225,20 @@ def not_understood(question: str, known: Known) -> Reply:
 
 def examples(known: Known) -> list[str]:
     """Questions that can be asked, about things that are in the findings."""
-    severe = [one for one in worst_first(known.findings) if one.severity is not Severity.INFO] or list(known.findings)
-    found: list[str] = []
-    named: list[str] = []
-    for noun in NOUNS:
-        if noun.one in ("account", "source", "address", "domain", "host", "link") and len(named) < 2:
-            values = [value for value in things_of(severe, noun) if not any(named_as(value, one) for one in named)]
-            if values:
-                named.append(values[0])
-                found.append(f"“list the {noun.many}”")
-    if named:
-        found.insert(0, f"“what did {value_words(named[0])} do?”")
-        found.append(f"“timeline of {value_words(named[-1])}”")
-    return [*found[:EXAMPLES], "“when did it start?”", "“what next?”"]
+    severe = [one for one in worst_first(known.findings) if one.severity is not Severity.INFO]
+    found: list[tuple[Noun, str]] = []
+    for noun in sorted(NOUNS, key=lambda one: _EXAMPLE_NOUNS.index(one.one) if one.one in _EXAMPLE_NOUNS else len(NOUNS)):
+        if noun.one in _EXAMPLE_NOUNS and len(found) < EXAMPLES:
+            values = [*things_of(severe, noun), *things_of(known.findings, noun)]
+            fresh = [value for value in values if not any(named_as(value, one) for _, one in found)]
+            found += [(noun, fresh[0])] if fresh else []
+    named = [
+        f"“what did {value_words(value)} do?”" if noun.one in _ACTORS else f"“tell me about {value_words(value)}”"
+        for noun, value in found[:2]
+    ]
+    lists = [f"“list the {noun.many}”" for noun, _ in found[:2]]
+    return [*named, *lists, "“when did it start?”", "“what next?”"]
+
+
+_ACTORS = ("account", "source", "address", "host")
+_EXAMPLE_NOUNS = ("account", "source", "sender", "attachment", "link", "domain", "address", "host", "file", "rule")

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
 from svc.assistant.analyst.follow_ups.conversation import not_understood
 from svc.assistant.analyst.follow_ups.known import Known
@@ -36,9 +38,16 @@ def names_new_task(plan: Plan, known: Known) -> bool:
     """Whether the words of the question name a tool that has not read the evidence yet."""
     ran = skills_that_ran(known)
     return any(
-        planned.reason.startswith(BY_WORDS) and not ({planned.skill.name, planned.skill.title} & ran)
+        planned.reason.startswith(BY_WORDS) and not ({planned.skill.name, planned.skill.title} & ran) and planned.calls
         for planned in plan.skills
     )
+
+
+def without_known(plan: Plan, known: Known) -> Plan:
+    """The plan without the tools that have read the evidence: their report is known."""
+    ran = skills_that_ran(known)
+    skills = tuple(one for one in plan.skills if not {one.skill.name, one.skill.title} & ran)
+    return msgspec.structs.replace(plan, skills=skills)
 
 
 def planned_reply(question: str, plan: Plan, known: Known) -> Reply:

@@ -54,6 +54,7 @@ from svc.untrusted.markup import code_span, escape, plural
 
 TIMELINE_ROWS = 15
 STEPS = 6
+BRIEF_FINDINGS = 3
 EXCERPTS = 6
 _LOGIN_READERS = ("auth_summary", "logon_source", "logon_account", "logon", "logon_success", "cloud_login", "pcap_credential")
 _SEEN_TWICE = {"auth_account": "auth_source", "logon_account": "logon_source", "pcap_flow": "pcap_talker"}
@@ -217,6 +218,9 @@ def _contains(ask: Ask, scene: Scene) -> Reply:
         elif any(one.facts.count for one in hits):
             lines.append(f"**Yes:** {mention_words(scene, name)}. No finding is about it; the files were searched again.")
             lines += hit_lines(scene, name)
+        elif any(one.facts.within for one in hits):
+            lines.append(f"**Only within longer words:** {mention_words(scene, name)}. The files were searched again.")
+            lines += hit_lines(scene, name)
         elif hits and not scene.missing:
             lines.append(f"**No:** {mention_words(scene, name)}. This holds for what was searched: {searched_words(scene, name)} of {_inputs(scene)}.")
         else:
@@ -297,10 +301,14 @@ def _evidence(ask: Ask, scene: Scene) -> Reply:
     return Reply(markdown=f"**Evidence{of}** (first {len(lines)} of {max(len(shown), len(lines)):,} places):\n\n" + "\n".join(lines) + more, findings=found)
 
 
+def _steps(findings: Sequence[AnyFinding]) -> list[str]:
+    """The next steps of all tools, each once."""
+    steps = (step for skill, found in by_skill(findings) for step in section_of(skill).next_steps(found))
+    return list(dict.fromkeys(steps))
+
+
 def _next(ask: Ask, scene: Scene) -> Reply:
-    steps = list(dict.fromkeys(
-        step for skill, found in by_skill(scene.known.findings) for step in section_of(skill).next_steps(found)
-    ))  # fmt: skip
+    steps = _steps(scene.known.findings)
     if not steps:
         severe = [one for one in scene.known.findings if one.severity in NOTABLE]
         if severe:
@@ -317,6 +325,19 @@ def verdicts(findings: Sequence[AnyFinding]) -> list[str]:
     """The verdict of each tool on its findings."""
     texts = (section_of(skill).verdict(found) for skill, found in by_skill(findings))
     return [text for text in texts if text]
+
+
+def brief(known_findings: Sequence[AnyFinding], names: Sequence[str]) -> str:
+    """A few plain sentences, the most important first: what was found where and when, what to do first, the verdicts."""
+    severe = [one for one in worst_first(known_findings) if one.severity in NOTABLE and one.kind not in SUMMARIES]
+    sentences = []
+    if severe := _distinct(severe):
+        span = times.whole_span(severe)
+        where = f"in {listed(names, 2)}" + (f", {times.span_words(*span)}" if span else "")
+        titles = "; ".join(dict.fromkeys(titled(one) for one in severe[:BRIEF_FINDINGS]))
+        sentences.append(f"{severe[0].severity.value.capitalize()} findings {where}: {titles}.")
+        sentences += [f"First step: {step}" for step in _steps(known_findings)[:1]]
+    return " ".join([*sentences, *verdicts(known_findings)])
 
 
 def _summary(ask: Ask, scene: Scene) -> Reply:

@@ -194,6 +194,8 @@ def is_noun(thing: Thing, noun: Noun) -> bool:
         return False
     if noun is ADDRESS:
         return is_address(thing.value)
+    if noun is HOST and thing.finding.kind == "pcap_http":
+        return field in ("client", "server")
     if noun is HOST and field in ("address", "client", "server", "target"):
         return thing.finding.kind.startswith("pcap_")
     return not (noun is ACCOUNT and field == "user" and thing.finding.kind == "pcap_credential" and not thing.value)
@@ -255,8 +257,13 @@ def about(findings: Iterable[AnyFinding], name: str) -> list[AnyFinding]:
 
 
 def mention_pattern(name: str) -> re.Pattern[str]:
-    """Matches the name as a whole word, defanged or not."""
+    """Matches the name as a whole word, defanged or not; a part of a compound ("job-7.service") is a word, too.
+
+    An address or a domain is not a part of a longer one.
+    """
     written = re.escape(name).replace(r"\.", r"(?:\[\.\]|\.)")
+    if not re.search(r"[.:]|\A[\d-]+\Z", name):
+        return re.compile(rf"(?<!\w){written}(?!\w)", re.IGNORECASE)
     return re.compile(rf"(?<![\w.-]){written}(?![\w-]|\.\w)", re.IGNORECASE)
 
 

@@ -17,7 +17,7 @@ from svc.assistant.analyst.follow_ups.conversation import Course, Way, course_of
 from svc.assistant.analyst.follow_ups.known import Known, known_of
 from svc.assistant.analyst.follow_ups.planned import names_new_task, planned_reply
 from svc.assistant.analyst.follow_ups.reading import MAX_CHARS, Ask, AskKind
-from svc.assistant.analyst.follow_ups.replies import reply_to, verdicts
+from svc.assistant.analyst.follow_ups.replies import brief, reply_to
 from svc.assistant.analyst.follow_ups.scene import Reply, Scene, cannot_tell
 from svc.assistant.analyst.follow_ups.search import NAME_LINE, TOOL, Mentions
 from svc.assistant.analyst.follow_ups.things import SUMMARIES
@@ -78,12 +78,15 @@ async def further_question(turn: Turn, requested: RequestedFormat, tools: Tools)
         return FurtherQuestion(known=known, course=Course(way=Way.REPLY)) if is_whole else None
     if course.way is Way.PLAN or (course.reply is not None and course.reply.status is AnswerStatus.NOT_ANSWERED):
         _, plan = await tools.plan(turn, requested.prompt)
-        if names_new_task(plan, known):
-            return None
+        if (course.ask is None or course.ask.kind in _LISTS) and names_new_task(plan, known):
+            return FurtherQuestion(known=known, course=Course(way=Way.TASK))
         if course.way is Way.PLAN:
             reply = await in_thread(planned_reply, question, plan, known)
             course = msgspec.structs.replace(course, reply=reply)
     return FurtherQuestion(known=known, course=course)
+
+
+_LISTS = (AskKind.LIST, AskKind.HOW_MANY, AskKind.MOST)
 
 
 def _course(question: str, turn: Turn, known: Known) -> Course:
@@ -117,7 +120,7 @@ async def further_steps(
 
 def _formatted_steps(requested: RequestedFormat, known: Known) -> list[Step | Answer]:
     """All that is known in the requested format: sentences, bullets, a table, data."""
-    prose = " ".join(verdicts(known.findings))
+    prose = brief(known.findings, known.names)
     markdown = structured_answer(requested, by_skill(known.findings), prose=prose)
     return [*findings_steps(known.findings), Answer(markdown=markdown, status=AnswerStatus.ANSWERED)]
 

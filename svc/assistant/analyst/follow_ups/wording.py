@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from svc.assistant.analyst.follow_ups import times
@@ -13,6 +14,7 @@ from svc.untrusted.markup import code_span, escape, plural
 
 LINES = 8  # of one list
 VALUES = 5  # in one line
+ALIKE = 2  # findings shown of a kind that has more than a list holds
 ROWS = 12  # of a list of things
 MAX_VALUE_CHARS = 120
 _SPOKEN = frozenset("text url command detail state operation target".split())
@@ -62,8 +64,7 @@ def when(finding: AnyFinding) -> str:
 
 def titled(finding: AnyFinding) -> str:
     """The finding's title as prose."""
-    title = escape(finding.title)
-    return title[:1].upper() + title[1:]
+    return escape(finding.title)
 
 
 def line_of(finding: AnyFinding) -> str:
@@ -133,13 +134,15 @@ def row_words(row: dict[str, object]) -> str:
 
 
 def bulleted(findings: Sequence[AnyFinding], limit: int = LINES) -> list[str]:
-    """The findings as lines, the worst of them in the order of time; of many alike the first two."""
+    """The findings as lines, the worst of them in the order of time; of many alike the first ones."""
     order = {severity: rank for rank, severity in enumerate(Severity)}
-    kinds: dict[str, int] = {}
+    totals = Counter(finding.kind for finding in findings)
+    kinds: Counter[str] = Counter()
     chosen: list[AnyFinding] = []
     for finding in sorted(findings, key=lambda one: order[one.severity]):
-        kinds[finding.kind] = kinds.get(finding.kind, 0) + 1
-        if len(chosen) < limit and (finding.severity is not Severity.INFO or kinds[finding.kind] <= VALUES):
+        kinds[finding.kind] += 1
+        is_one_of_many = totals[finding.kind] > limit and kinds[finding.kind] > ALIKE
+        if len(chosen) < limit and not (finding.severity is Severity.INFO and is_one_of_many):
             chosen.append(finding)
     chosen.sort(key=_moment)
     lines = [f"- {line_of(finding)}" for finding in chosen]
