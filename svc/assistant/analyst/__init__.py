@@ -387,7 +387,7 @@ def _back_reference(turn: Turn, requested: RequestedFormat) -> FollowUp | None:
         return back
     is_known = known_of(turn.history) is not None
     if back.kind is FollowUpKind.FINDINGS:
-        return None if is_form_given and is_known else back
+        return None if is_known else back
     return None if back.options or (is_known and not is_form_given) else back
 
 

@@ -215,11 +215,17 @@ def _kept(question: str, language: str, known: Known, earlier: Sequence[Exchange
     return filtered_reply(list(kept), back.conditions, len(known.latest))
 
 
-def not_understood(question: str, known: Known) -> Reply:
-    """What was not understood, and what can be asked about what was read, with names that are in it."""
+def not_understood(question: str, known: Known, *, is_covered: bool = True) -> Reply:
+    """What was not understood, and what can be asked about what was read, with names that are in it.
+
+    A question that yes or no answers is one, but not about anything that the tools look for (``is_covered``).
+    """
     listed = ", ".join(code_span(name, limit=80) for name in known.names[:3])
     quoted = code_span(" ".join(question.split()), limit=120)
-    text = f"**Not understood:** {quoted}.\n\nAbout {listed} you can ask: {'; '.join(examples(known))}."
+    lead = f"**Not understood:** {quoted}."
+    if not is_covered:
+        lead = f"**Cannot tell** {quoted}: nothing that the tools look for in this evidence is about it."
+    text = f"{lead}\n\nAbout {listed} you can ask: {'; '.join(examples(known))}."
     return Reply(markdown=text, status=AnswerStatus.NOT_ANSWERED)
 
 

@@ -58,7 +58,7 @@ def planned_reply(question: str, plan: Plan, known: Known) -> Reply:
         return Reply(markdown=text, status=AnswerStatus.NOT_ANSWERED)
     replies = [_clause_reply(clause, plan, known) for clause in plan.clauses[:3]]
     if not replies or all(one is None for one in replies):
-        return not_understood(question, known)
+        return not_understood(question, known, is_covered=not any(clause.is_yes_no for clause in plan.clauses))
     made = [one for one in replies if one is not None]
     search = tuple(dict.fromkeys(name for one in made for name in one.search))
     states = {one.status for one in made}

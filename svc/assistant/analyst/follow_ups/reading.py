@@ -125,6 +125,10 @@ _WHO = _words(
     r"\b(?:successful|accepted|valid) (?:log|sign|authenti)[- ]?\w+", r"\b(?:attack\w*|it|they)\b[^?\n]{0,30}\bsucce\w+",
     r"\b(?:log|sign)[- ]?(?:in|on)s? (?:that )?(?:succe\w+|worked|accepted)",
 )  # fmt: skip
+_DID = _words(
+    r"\b(?:did|has|have|had|was|were|could|is)\b[^?\n]{0,20}\b(?:get|got|gotten|log(?:ged)?|sign(?:ed)?|break|broke|broken|ma[dk]e)"
+    r" ?-?(?:it )?(?:in|on|into|inside)\b", r"\bsucce\w+", r"\blog[- ]?ins? (?:of|by|from|for)\b[^?\n]{0,30}\baccepted\b",
+)  # fmt: skip
 _FAILED = _words(r"\bfail\w*", r"\battempt\w*", r"\brejected\b", r"\bunusual\b")
 _EVIDENCE = _words(
     r"\bevidence\b", r"\bproof\b", r"\bproves?\b", r"\bwhich (?:lines?|records?|packets?)\b", r"\bline numbers?\b",
@@ -141,7 +145,7 @@ _NEXT = _words(
 _SUMMARY = _words(
     r"\bsumm?ar\w*", r"\btl;? ?dr\b", r"\bin short\b", r"\bshort version\b", r"\brecap\b", r"\bbottom line\b",
     r"\b(?:main|key) (?:points?|facts?|findings?|takeaways?)\b", r"\bfor (?:my|the|our) (?:boss|manager|board|ciso|management|executives?)\b",
-    r"\bgist\b", r"\bin a nutshell\b", r"\boverview\b", r"\bwhat did you (?:learn|see)\b", r"\bbriefly\b",
+    r"\bgist\b", r"\bin a nutshell\b", r"\boverview\b", r"\bwhat (?:did|have|had) (?:you|we) (?:already )?(?:find|found|learn\w*|see|seen|tell|told|say|said)\b", r"\bbriefly\b",
     r"\bwhat happened\b", r"\bwhat(?:'s| is| was) going on\b", r"\b(?:most|worst) (?:important|severe|serious)\b",
     r"\bhow (?:bad|serious|severe|critical|dangerous|worried)\b", r"\bverdict\b", r"\bshould (?:i|we) (?:worry|be worried|panic)\b",
 )  # fmt: skip
@@ -267,13 +271,13 @@ def _kind_of(text: str, without: str, names: list[str], *, has_noun: bool, has_m
         (AskKind.END, _WHEN.search(without) is not None and _END.search(without) is not None),
         (AskKind.START, _WHEN.search(without) is not None),
         (AskKind.MOST, (_MOST.search(without) or _LEAST.search(without)) is not None and is_thing),
-        (AskKind.WHO, _WHO.search(without) is not None and _FAILED.search(without) is None and not names),
+        (AskKind.WHO, (_DID if names else _WHO).search(without) is not None and _FAILED.search(without) is None),
         (AskKind.EVIDENCE, _EVIDENCE.search(without) is not None),
         (AskKind.CONTAINS, _CONTAINS.search(without) is not None and (bool(names) or _IN.search(without) is not None)),
         (AskKind.WHY, _WHY.search(without) is not None),
         (AskKind.SUMMARY, _SUMMARY.search(without) is not None and not names),
-        (AskKind.LIST, has_noun and _LIST.search(without) is not None),
         (AskKind.ORIGIN, _ORIGIN.search(without) is not None and not names),
+        (AskKind.LIST, has_noun and _LIST.search(without) is not None),
         (AskKind.ABOUT, bool(names) and (_ABOUT.search(without) is not None or not content_words(without))),
     )
     return next((kind for kind, holds in tests if holds), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from svc.assistant.analyst.follow_ups import times
@@ -43,6 +44,7 @@ from svc.assistant.analyst.follow_ups.wording import (
     when,
 )
 from svc.assistant.analyst.follow_up import by_skill
+from svc.assistant.analyst.yes_or_no import is_yes_no_question
 from svc.assistant.findings import AnyFinding, Severity
 from svc.assistant.skills.catalogue import section_of
 from svc.assistant.skills.events.findings import CloudLogin
@@ -69,6 +71,14 @@ def reply_to(ask: Ask, scene: Scene) -> Reply:
 def _who(ask: Ask, scene: Scene) -> Reply:
     findings = scene.known.findings
     found = _without_repetitions([one for one in worst_first(findings) if _is_success(one)])
+    if ask.names:
+        return _who_of(ask, scene, found)
+    if found and _ATTACK.search(ask.text):
+        severe = [one for one in found if one.severity in NOTABLE]
+        if not severe:
+            text = f"**No sign of it:** no accepted login in {_inputs(scene)} follows an attack."
+            return Reply(markdown="\n".join([text, "", *bulleted(found)]), findings=found)
+        found = severe
     if not found:
         kinds = {one.kind for one in findings}
         reads = any(one.facts.records_logins for one in findings if isinstance(one.facts, AuthSummary))
@@ -82,8 +92,35 @@ def _who(ask: Ask, scene: Scene) -> Reply:
     lead = ", ".join(dict.fromkeys(_winner(one) for one in found[:5]))
     more = f" and {len(found) - 5:,} more" if len(found) > 5 else ""
     count = plural(len(found), "accepted login") if len(found) > 1 else "One accepted login"
+    yes = "Yes: " if is_yes_no_question(ask.text) else ""
     lines = bulleted(found)
-    return Reply(markdown=f"**{count}:** {lead}{more}.\n\n" + "\n".join(lines), findings=found)
+    return Reply(markdown=f"**{yes}{count}:** {lead}{more}.\n\n" + "\n".join(lines), findings=found)
+
+
+_ATTACK = re.compile(r"\battack\w*|\bbrut\w*|\bguess\w*|\bspray\w*|\bcompromis\w*", re.IGNORECASE)
+
+
+def _who_of(ask: Ask, scene: Scene, accepted: Sequence[AnyFinding]) -> Reply:
+    """Whether the names that a question has got in."""
+    unknown = [name for name in ask.names if not about(scene.known.findings, name)]
+    if needed := scene.needs(unknown):
+        return needed
+    lines, used = [], []
+    for name in ask.names:
+        own = [one for one in accepted if any(named_as(thing.value, name) for thing in things_in(one))]
+        known = about(scene.known.findings, name)
+        if own:
+            lines += [f"**Yes:** {', '.join(map(_winner, own[:5]))}.", *bulleted(own)]
+        else:
+            figures = ", ".join(figure_words(known, name)) or (mention_words(scene, name) if not known else "")
+            lines.append(
+                f"**No accepted login of {value_words(name)}** is recorded in {_inputs(scene)}"
+                + (f" ({figures})." if figures else ".")
+            )
+            own = [one for one in known if one.kind not in SUMMARIES]
+            lines += bulleted(own, 3)
+        used += own
+    return Reply(markdown="\n".join(lines), findings=used)
 
 
 def _is_success(finding: AnyFinding) -> bool:
@@ -324,7 +361,11 @@ def _next(ask: Ask, scene: Scene) -> Reply:
 def verdicts(findings: Sequence[AnyFinding]) -> list[str]:
     """The verdict of each tool on its findings."""
     texts = (section_of(skill).verdict(found) for skill, found in by_skill(findings))
-    return [text for text in texts if text]
+    return [_ANSWER_WORD.sub(lambda match: f"{match[1]}{match[2].upper()}", text) for text in texts if text]
+
+
+_ANSWER_WORD = re.compile(r"\A(\*\*)(?:Yes|No): (\w)")
+"""The word with which a verdict answers the first question; it answers no other."""
 
 
 def brief(known_findings: Sequence[AnyFinding], names: Sequence[str]) -> str:
@@ -426,7 +467,7 @@ def filtered_reply(findings: Sequence[AnyFinding], conditions: Sequence[str], to
     head = f"**{len(findings):,} of {plural(total, 'finding')}**" + (f" ({terms})" if terms else "")
     if not findings:
         return Reply(markdown=f"{head}: none of the findings of the last answer is {terms or 'meant'}.")
-    return Reply(markdown="\n".join([f"{head}:", "", *bulleted(_distinct(findings), ROWS)]), findings=findings)
+    return Reply(markdown="\n".join([f"{head}:", "", *bulleted(findings, ROWS)]), findings=findings)
 
 
 def _inputs(scene: Scene) -> str:

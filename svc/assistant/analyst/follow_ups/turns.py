@@ -20,7 +20,7 @@ from svc.assistant.analyst.follow_ups.reading import MAX_CHARS, Ask, AskKind
 from svc.assistant.analyst.follow_ups.replies import brief, reply_to
 from svc.assistant.analyst.follow_ups.scene import Reply, Scene, cannot_tell
 from svc.assistant.analyst.follow_ups.search import NAME_LINE, TOOL, Mentions
-from svc.assistant.analyst.follow_ups.things import SUMMARIES
+from svc.assistant.analyst.follow_ups.things import SUMMARIES, about
 from svc.assistant.analyst.follow_ups.wording import bulleted
 from svc.assistant.analyst.format_types import AnswerFormat, RequestedFormat
 from svc.assistant.analyst.plan import PROMPT, Plan, PlannedSkill, Question, question_of
@@ -222,19 +222,22 @@ async def _window(turn: Turn, further: FurtherQuestion, tools: Tools) -> AsyncGe
                 else:
                     yield outcome
     again = {planned.skill.name for planned in skills}
-    yield await in_thread(_window_reply, known, ask.text, ask.options, found, again)
+    yield await in_thread(_window_reply, known, ask, found, again)
 
 
 def _window_reply(
-    known: Known, text: str, options: dict[str, str], found: Sequence[AnyFinding], again: set[str]
+    known: Known, ask: Ask, found: Sequence[AnyFinding], again: set[str]
 ) -> Reply:
     """What happened in a time of day."""
+    text, options = ask.text, ask.options
     rest = [one for skill, mine in by_skill(known.findings) if skill.name not in again for one in mine]
     kept = [one for one in rest if _is_within(one, options)]
     words = " and ".join(f"{name} {clock}" for name, clock in options.items())
     if not found and not any(times.span_of(one) for one in rest):
         return cannot_tell(text, "no finding has a time, and no log that can be read again for a time of day is attached")
     inside = [one for one in [*found, *kept] if one.kind not in SUMMARIES]
+    if ask.names:
+        inside = [one for name in ask.names for one in about(inside, name)]
     summaries = [one for one in found if one.kind in SUMMARIES]
     note = " The log was read again for it." if again else ""
     if not inside:
