@@ -22,7 +22,7 @@ from svc.assistant.analyst.collection_plan import READABLE_LABELS, planned, to_e
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
 from svc.assistant.analyst.findings_messages import findings_steps
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
-from svc.assistant.analyst.follow_ups.conversation import Way, is_alone
+from svc.assistant.analyst.follow_ups.conversation import Way, as_lookup, is_alone
 from svc.assistant.analyst.follow_ups.known import Known, known_of
 from svc.assistant.analyst.follow_ups.planned import without_known
 from svc.assistant.analyst.follow_ups.reading import polite_kind, polite_reply
@@ -59,7 +59,12 @@ from svc.untrusted.markup import plural
 __all__ = ["Analyst", "coverage_step", "picture_step"]
 
 COVERAGE_TITLE = "coverage"
-_PRELOAD = (__name__, *(skill.tool.partition(":")[0] for skill in SKILLS), UNPACKING_MODULE, SEARCH_TOOL.partition(":")[0])
+_PRELOAD = (
+    __name__,
+    *(skill.tool.partition(":")[0] for skill in SKILLS),
+    UNPACKING_MODULE,
+    SEARCH_TOOL.partition(":")[0],
+)
 _NOTHING_EXPANDED = ExpandedFiles(files=())
 _UNPACKING = "unpacking"  # the actor of progress
 _TASK_INPUTS = 5  # named for each task
@@ -107,7 +112,8 @@ class Analyst(Assistant):
         if turn.files and await self._workers.call(
             is_alone, requested.prompt, turn.language, has_new_files=has_new_files
         ):
-            steps = self._whole(msgspec.structs.replace(turn, files=()), requested)
+            prompt = as_lookup(requested.prompt)
+            steps = self._whole(msgspec.structs.replace(turn, files=()), requested.with_prompt(prompt))
         elif (back := await in_thread(_back_reference, turn, requested)) is not None:
             steps = self._follow_up(turn, requested, back)
         elif (further := await further_question(turn, requested, self)) is not None:

@@ -12,6 +12,7 @@ from enum import StrEnum
 import msgspec
 
 from svc.assistant.analyst import follow_up as history
+from svc.assistant.analyst.clause_words import content_words
 from svc.assistant.analyst.follow_up import FollowUpKind
 from svc.assistant.analyst.follow_ups.known import Known
 from svc.assistant.analyst.follow_ups.reading import MAX_CHARS, Ask, AskKind, glossed, read_ask
@@ -20,8 +21,8 @@ from svc.assistant.analyst.follow_ups.scene import Reply, Scene
 from svc.assistant.analyst.follow_ups.things import NOUNS, SUMMARIES, Noun, named_as, things_in, things_of
 from svc.assistant.analyst.follow_ups.wording import value_words
 from svc.assistant.analyst.matching import FILE_WORDS
-from svc.assistant.analyst.plan import question_of, read_question
 from svc.assistant.analyst.plan import has_paste as has_pasted_text
+from svc.assistant.analyst.plan import question_of, read_question
 from svc.assistant.analyst.translation import glossed as glossed_task
 from svc.assistant.findings import AnyFinding, Severity
 from svc.assistant.spool import worst_first
@@ -74,6 +75,20 @@ def is_lookup(question: str, language: str = "en") -> bool:
         return False
     rest, found = _ONE_ID.subn(" ", question)
     return bool(found) and _ABOUT_FILES.search(f"{rest} {glossed_task(rest, language).removeprefix(rest)}") is None
+
+
+def as_lookup(prompt: str) -> str:
+    """A prompt that holds an identifier alone ("and CVE-2021-44228?") as the question what it is."""
+    found = [match[0] for match in _ONE_ID.finditer(prompt[:MAX_LOOKUP_CHARS])]
+    rest = _ONE_ID.sub(" ", prompt)
+    if not found or len(prompt) > MAX_LOOKUP_CHARS or content_words(rest) or is_interrogative(rest):
+        return prompt
+    return f"what is {' and '.join(found)}?"
+
+
+def is_interrogative(text: str) -> bool:
+    """Whether a text has a word that asks."""
+    return re.search(r"\b(?:what|which|how|why|who|when|where|is|are|does|can|map)\b", text, re.IGNORECASE) is not None
 
 
 class Way(StrEnum):
@@ -132,9 +147,64 @@ def _is_known(known: Known) -> frozenset[str]:
 
 
 _WORDS = frozenset(
-    "password publickey network console local remote unknown critical high medium low info file files get post head http "
-    "https dns tcp udp tls ssh sshd other success failed fail pass text service user system admin-share first last more "
-    "interactive failure client server source account login logon cron sudo security type none brute force scan ports hosts".split()
+    [
+        "password",
+        "publickey",
+        "network",
+        "console",
+        "local",
+        "remote",
+        "unknown",
+        "critical",
+        "high",
+        "medium",
+        "low",
+        "info",
+        "file",
+        "files",
+        "get",
+        "post",
+        "head",
+        "http",
+        "https",
+        "dns",
+        "tcp",
+        "udp",
+        "tls",
+        "ssh",
+        "sshd",
+        "other",
+        "success",
+        "failed",
+        "fail",
+        "pass",
+        "text",
+        "service",
+        "user",
+        "system",
+        "admin-share",
+        "first",
+        "last",
+        "more",
+        "interactive",
+        "failure",
+        "client",
+        "server",
+        "source",
+        "account",
+        "login",
+        "logon",
+        "cron",
+        "sudo",
+        "security",
+        "type",
+        "none",
+        "brute",
+        "force",
+        "scan",
+        "ports",
+        "hosts",
+    ]
 )
 
 
@@ -153,7 +223,11 @@ def _resolved(question: str, language: str, known: Known, earlier: Sequence[Exch
         return _nth_item(ask, before, known)
     if not ask.names:
         noun = ask.noun_index
-        return None if noun is None else msgspec.structs.replace(ask, kind=AskKind.LIST, names=before.names if before else ())
+        return (
+            None
+            if noun is None
+            else msgspec.structs.replace(ask, kind=AskKind.LIST, names=before.names if before else ())
+        )
     repeats = before is not None and before.names and before.kind is not AskKind.COMPARE
     if before is None or not repeats:
         return msgspec.structs.replace(ask, kind=AskKind.ABOUT)
@@ -233,7 +307,9 @@ def examples(known: Known) -> list[str]:
     """Questions that can be asked, about things that are in the findings."""
     severe = [one for one in worst_first(known.findings) if one.severity is not Severity.INFO]
     found: list[tuple[Noun, str]] = []
-    for noun in sorted(NOUNS, key=lambda one: _EXAMPLE_NOUNS.index(one.one) if one.one in _EXAMPLE_NOUNS else len(NOUNS)):
+    for noun in sorted(
+        NOUNS, key=lambda one: _EXAMPLE_NOUNS.index(one.one) if one.one in _EXAMPLE_NOUNS else len(NOUNS)
+    ):
         if noun.one in _EXAMPLE_NOUNS and len(found) < EXAMPLES:
             values = [*things_of(severe, noun), *things_of(known.findings, noun)]
             fresh = [value for value in values if not any(named_as(value, one) for _, one in found)]

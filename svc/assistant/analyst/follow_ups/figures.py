@@ -57,9 +57,7 @@ def figures_of(findings: Iterable[AnyFinding], name: str) -> dict[str, tuple[Mea
                 by_input = found.setdefault(measure.one, (measure, {}))[1]
                 if source not in by_input or by_input[source].count < count:
                     by_input[source] = _Figure(count, finding)
-    return {
-        unit: (measure, _without_unnamed(by_input)) for unit, (measure, by_input) in found.items()
-    }
+    return {unit: (measure, _without_unnamed(by_input)) for unit, (measure, by_input) in found.items()}
 
 
 def _without_unnamed(by_input: dict[str, _Figure]) -> list[_Figure]:
@@ -83,7 +81,8 @@ def _links_of(findings: Iterable[AnyFinding], name: str) -> dict[str, tuple[Meas
     found = [
         _Figure(1, one)
         for one in findings
-        if one.kind == "mail_url" and any(named_as(str(facts_of(one).get(field)), name) for field in ("host", "org", "url"))
+        if one.kind == "mail_url"
+        and any(named_as(str(facts_of(one).get(field)), name) for field in ("host", "org", "url"))
     ]
     return {"link": (_LINK_MEASURE, found)} if found else {}
 
@@ -120,7 +119,10 @@ def _stated_total(findings: Sequence[AnyFinding], noun: Noun) -> int:
     field = {"source": "clients"}.get(noun.one, "")
     if not field:
         return 0
-    return max((value for one in findings if one.kind == "web_summary" and isinstance(value := facts_of(one).get(field), int)), default=0)
+    return max(
+        (value for one in findings if one.kind == "web_summary" and isinstance(value := facts_of(one).get(field), int)),
+        default=0,
+    )
 
 
 def _total(findings: Sequence[AnyFinding], measure: Measure) -> tuple[int, list[AnyFinding]] | None:
@@ -168,7 +170,9 @@ def _of_names(ask: Ask, scene: Scene) -> Reply:
     return Reply(markdown="\n".join(lines), findings=used, status=status)
 
 
-def _figure_of(ask: Ask, findings: Sequence[AnyFinding], name: str) -> tuple[Measure, list[_Figure]] | list[Thing] | None:
+def _figure_of(
+    ask: Ask, findings: Sequence[AnyFinding], name: str
+) -> tuple[Measure, list[_Figure]] | list[Thing] | None:
     """The figure that is asked for of a name: by its unit, else the things of a sort related to it, else its own."""
     known = {**figures_of(findings, name), **_links_of(findings, name)}
     if ask.measure is not None and ask.measure.one in known:
@@ -196,7 +200,11 @@ def _count_line(ask: Ask, scene: Scene, name: str) -> tuple[list[str], list[AnyF
         text = f"**{plural(_sum(found), measure.one, measure.many)}** of {value_words(name)} ({places})."
         return [text], [one.finding for one in found]
     if ask.measure in (_MENTION, _LINES) or ask.measure is None:
-        lead = f"**{_hit_count(scene, name):,} mentions** of {value_words(name)}: " if scene.hits_of(name) else "**Cannot tell:** "
+        lead = (
+            f"**{_hit_count(scene, name):,} mentions** of {value_words(name)}: "
+            if scene.hits_of(name)
+            else "**Cannot tell:** "
+        )
         return [lead + mention_words(scene, name) + f"; the files were searched again.{missing_words(scene)}"], []
     text = f"**No finding counts {escape(ask.measure.many)} of {value_words(name)}**; {mention_words(scene, name)}.{missing_words(scene)}"
     return [text, *hit_lines(scene, name)], []
@@ -225,6 +233,8 @@ def most(ask: Ask, scene: Scene) -> Reply:
     findings = scene.known.findings
     ranked = _ranked(findings, ask.measure, ask.noun) if ask.measure else []
     unit = ask.measure
+    if not ranked and ask.measure is not None:
+        ranked = _ranked(findings, ask.measure, None)
     if not ranked and ask.noun is not None:
         ranked, unit = _by_number(findings, ask.noun)
     if not ranked or unit is None:
@@ -276,7 +286,10 @@ def compared(ask: Ask, scene: Scene) -> Reply:
     known = {name: {**figures_of(found[name], name), **_links_of(found[name], name)} for name in names}
     units = {unit: measure for figures_by_unit in known.values() for unit, (measure, _) in figures_by_unit.items()}
     rows = [
-        (measure.many[:1].upper() + measure.many[1:], *(f"{_sum(known[name][unit][1]):,}" if unit in known[name] else "–" for name in names))
+        (
+            measure.many[:1].upper() + measure.many[1:],
+            *(f"{_sum(known[name][unit][1]):,}" if unit in known[name] else "–" for name in names),
+        )
         for unit, measure in units.items()
     ]
     rows += _other_rows(scene, names, found)
@@ -290,14 +303,11 @@ def _other_rows(scene: Scene, names: Sequence[str], found: dict[str, list[AnyFin
     columns: list[tuple[str, ...]] = []
     for name in names:
         own = [one for one in found[name] if any(named_as(thing.value, name) for thing in things_in(one))]
-        own = [one for one in own if one.kind not in SUMMARIES] or [one for one in found[name] if one.kind not in SUMMARIES]
-        span = times.whole_span(own)
-        related = [
-            value
-            for noun in (ACCOUNT, ADDRESS)
-            for value in things_of(own, noun)
-            if not named_as(value, name)
+        own = [one for one in own if one.kind not in SUMMARIES] or [
+            one for one in found[name] if one.kind not in SUMMARIES
         ]
+        span = times.whole_span(own)
+        related = [value for noun in (ACCOUNT, ADDRESS) for value in things_of(own, noun) if not named_as(value, name)]
         columns.append((
             times.shown(span[0]) if span else "–",
             times.shown(span[1]) if span else "–",

@@ -116,7 +116,6 @@ def _severe(findings: Sequence[AnyFinding]) -> list[AnyFinding]:
 
 def _searched(known: Known) -> str:
     listed = dict.fromkeys(
-        f"{one.looked_for} in {one.understood:,} of {plural(one.total, one.unit)}"
-        for one in known.read
+        f"{one.looked_for} in {one.understood:,} of {plural(one.total, one.unit)}" for one in known.read
     )
     return "; ".join(list(listed)[:3])

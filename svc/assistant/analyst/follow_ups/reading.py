@@ -106,7 +106,12 @@ _WHEN = _words(r"\bwhen\b", r"\bwhat (?:time|date|day|hour)\b", r"\bat what\b", 
 _END = _words(r"\b(?:end|ended|ends|ending|stop|stopped|stops|last|latest|finish\w*|over|recent|until|cease\w*)\b")
 _HOW_MANY = _words(r"\bhow (?:many|much|often)\b", r"\bnumber of\b", r"\b(?:total )?count\b", r"\bin total\b",
                    r"\btotal (?:number|of)\b")  # fmt: skip
-_MOST = _words(r"\b(?:the )?most\b(?! (?:important|likely))", r"\bbusiest\b", r"\b(?:highest|biggest|largest|top)\b", r"\bmore \w+ than any\b")
+_MOST = _words(
+    r"\b(?:the )?most\b(?! (?:important|likely))",
+    r"\bbusiest\b",
+    r"\b(?:highest|biggest|largest|top)\b",
+    r"\bmore \w+ than any\b",
+)
 _LEAST = _words(r"\b(?:least|fewest|lowest|smallest)\b")
 _CONTAINS = _words(
     r"\b(?:is|are|was|were) [^?\n]{1,120}\b(?:in|inside|within|part of) (?:it|there|here|this|that|them|the|my|any|these|those)\b",
@@ -172,11 +177,9 @@ _GREP = re.compile(
     r"(?P<name>[\w][\w.@:/\\$-]{1,119})",
     re.IGNORECASE,
 )
+_CLOCK = re.compile(r"\d{1,2}(?::\d\d){0,2} ?(?:am|pm|h|Z|UTC)?", re.IGNORECASE)
 _NO_NAMES = frozenset(
-    "the any it them this that there here these those all me my you your only just more everything anything board manager "
-    "boss log logs file files list first second third last one ones two time times each total line lines record records "
-    "event events what who where when which why how was were is are did does do has have had and or not no yes now next "
-    "happened attack attacks attacker attackers log-in logins login evidence".split()
+    ["the", "any", "it", "them", "this", "that", "there", "here", "these", "those", "all", "me", "my", "you", "your", "only", "just", "more", "everything", "anything", "board", "manager", "boss", "log", "logs", "file", "files", "list", "first", "second", "third", "last", "one", "ones", "two", "time", "times", "each", "total", "line", "lines", "record", "records", "event", "events", "what", "who", "where", "when", "which", "why", "how", "was", "were", "is", "are", "did", "does", "do", "has", "have", "had", "and", "or", "not", "no", "yes", "now", "next", "happened", "attack", "attacks", "attacker", "attackers", "log-in", "logins", "login", "evidence"]
 )  # fmt: skip
 
 
@@ -285,7 +288,7 @@ def _kind_of(text: str, without: str, names: list[str], *, has_noun: bool, has_m
 
 def names_in(question: str, is_known: Callable[[str], bool]) -> list[str]:
     """The values that a question names: addresses, files, quoted words, and words that name something in the findings."""
-    found = [(question.find(name), name) for name in particular_names(question)]
+    found = [(question.find(name), name) for name in particular_names(question) if not _CLOCK.fullmatch(name)]
     taken = " ".join(name for _, name in found)
     for match in re.finditer(r"[\w.@$-]{2,}(?:\\[\w.$-]+)?", question):
         word = match[0].strip(".-")
@@ -311,11 +314,16 @@ def _without(text: str, names: list[str]) -> str:
 
 def _index(entries: tuple[Noun, ...] | tuple[Measure, ...], text: str) -> int | None:
     """The entry whose word comes first in the text."""
-    found = [(match.start(), number) for number, one in enumerate(entries) for match in [one.words.search(text)] if match]
+    found = [
+        (match.start(), number) for number, one in enumerate(entries) for match in [one.words.search(text)] if match
+    ]
     return min(found)[1] if found else None
 
 
-_SENTENCES = re.compile(r"\b(?:in |one |two |three |four |five |six |\d )*\b(?P<number>one|a|two|three|four|five|six|\d)\W+(?:\w+\W+)?sentences?\b", re.IGNORECASE)
+_SENTENCES = re.compile(
+    r"\b(?:in |one |two |three |four |five |six |\d )*\b(?P<number>one|a|two|three|four|five|six|\d)\W+(?:\w+\W+)?sentences?\b",
+    re.IGNORECASE,
+)
 _NUMBERS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from svc.assistant.analyst.follow_up import by_skill
 from svc.assistant.analyst.follow_ups import times
 from svc.assistant.analyst.follow_ups.figures import compared, figure_words, how_many, most
 from svc.assistant.analyst.follow_ups.reading import Ask, AskKind
@@ -43,7 +44,6 @@ from svc.assistant.analyst.follow_ups.wording import (
     value_words,
     when,
 )
-from svc.assistant.analyst.follow_up import by_skill
 from svc.assistant.analyst.yes_or_no import is_yes_no_question
 from svc.assistant.findings import AnyFinding, Severity
 from svc.assistant.skills.catalogue import section_of
@@ -55,10 +55,19 @@ from svc.messages import AnswerStatus
 from svc.untrusted.markup import code_span, escape, plural
 
 TIMELINE_ROWS = 15
+_SOURCE = next(one for one in NOUNS if one.one == "source")
 STEPS = 6
 BRIEF_FINDINGS = 3
 EXCERPTS = 6
-_LOGIN_READERS = ("auth_summary", "logon_source", "logon_account", "logon", "logon_success", "cloud_login", "pcap_credential")
+_LOGIN_READERS = (
+    "auth_summary",
+    "logon_source",
+    "logon_account",
+    "logon",
+    "logon_success",
+    "cloud_login",
+    "pcap_credential",
+)
 _SEEN_TWICE = {"auth_account": "auth_source", "logon_account": "logon_source", "pcap_flow": "pcap_talker"}
 NOTABLE = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
 
@@ -88,7 +97,9 @@ def _who(ask: Ask, scene: Scene) -> Reply:
         read_as = ", ".join(dict.fromkeys(f"{one.read_as}" for one in scene.known.read))
         answered = [one for one in findings if getattr(one.facts, "answered", 0)]
         extra = f" Closest to it: {'; '.join(map(titled, answered[:3]))}" if answered else ""
-        return cannot_tell(ask.text, f"{_inputs(scene)} records no logins (read as {escape(read_as)}).{extra}".rstrip("."))
+        return cannot_tell(
+            ask.text, f"{_inputs(scene)} records no logins (read as {escape(read_as)}).{extra}".rstrip(".")
+        )
     lead = ", ".join(dict.fromkeys(_winner(one) for one in found[:5]))
     more = f" and {len(found) - 5:,} more" if len(found) > 5 else ""
     count = plural(len(found), "accepted login") if len(found) > 1 else "One accepted login"
@@ -173,7 +184,9 @@ def _times(ask: Ask, scene: Scene, *, is_end: bool) -> Reply:
     remark = times.zone_remark(whole)
     extent = f"The times in {_inputs(scene)} go from {times.shown(whole[0])} to {times.shown(whole[1])}{remark}."
     if not notable:
-        return Reply(markdown=f"**{'Last' if is_end else 'First'} time: {times.shown(whole[is_end])}{remark}.** {extent}")
+        return Reply(
+            markdown=f"**{'Last' if is_end else 'First'} time: {times.shown(whole[is_end])}{remark}.** {extent}"
+        )
     spans = {id(one): times.span_of(one) or ("", "") for one in notable}
     chosen = (max if is_end else min)(notable, key=lambda one: times.order(spans[id(one)][is_end]))
     moment = times.shown(spans[id(chosen)][is_end])
@@ -192,7 +205,9 @@ def _times_of(ask: Ask, scene: Scene) -> Reply:
             unknown.append(name)
             continue
         first = min(own, key=lambda one: times.order((times.span_of(one) or ("~", ""))[0]))
-        lines.append(f"**{value_words(name)}: {times.span_words(*span)}{times.zone_remark(span)}**, first {place_of(first)}.")
+        lines.append(
+            f"**{value_words(name)}: {times.span_words(*span)}{times.zone_remark(span)}**, first {place_of(first)}."
+        )
         used += own
     if needed := scene.needs(unknown):
         return needed
@@ -200,10 +215,14 @@ def _times_of(ask: Ask, scene: Scene) -> Reply:
         hits = [one for one in scene.hits_of(name) if one.facts.first]
         if hits:
             first, last = hits[0].facts.first or "", hits[-1].facts.last or ""
-            lines.append(f"**{value_words(name)}: {times.span_words(first, last)}** ({mention_words(scene, name)}; files searched again).")
+            lines.append(
+                f"**{value_words(name)}: {times.span_words(first, last)}** ({mention_words(scene, name)}; files searched again)."
+            )
         else:
             reason = mention_words(scene, name)
-            lines.append(f"**Cannot tell** when {value_words(name)} was seen: {reason}, and no finding has a time for it.")
+            lines.append(
+                f"**Cannot tell** when {value_words(name)} was seen: {reason}, and no finding has a time for it."
+            )
             lines += hit_lines(scene, name)
     return Reply(markdown="\n\n".join(lines), findings=used)
 
@@ -226,7 +245,11 @@ def _timeline(ask: Ask, scene: Scene) -> Reply:
         extra = "; ".join(mention_words(scene, name) for name in ask.names if scene.hits_of(name))
         reply = cannot_tell(ask.text, reason + (f"; {extra}" if extra else ""))
         places = [f"- {line_of(one)}" for one in findings[:3]] if ask.names else []
-        return Reply(markdown="\n".join([reply.markdown, "", *places]).rstrip(), findings=findings if ask.names else (), status=reply.status)
+        return Reply(
+            markdown="\n".join([reply.markdown, "", *places]).rstrip(),
+            findings=findings if ask.names else (),
+            status=reply.status,
+        )
     span = times.whole_span(dated) or ("", "")
     head = f"**Timeline{of}: {plural(len(dated), 'entry', 'entries')}, {times.span_words(*span)}{times.zone_remark(span)}.**"
     extent = "" if ask.names else _extent(scene)
@@ -249,19 +272,28 @@ def _contains(ask: Ask, scene: Scene) -> Reply:
         hits = scene.hits_of(name)
         if found:
             places = next((place_of(one) for one in found if one.evidence), "")
-            lines.append(f"**Yes:** {value_words(name)} is in {plural(len(found), 'finding')}" + (f", first {places}." if places else "."))
+            lines.append(
+                f"**Yes:** {value_words(name)} is in {plural(len(found), 'finding')}"
+                + (f", first {places}." if places else ".")
+            )
             lines += bulleted(found, 3)
             used += found
         elif any(one.facts.count for one in hits):
-            lines.append(f"**Yes:** {mention_words(scene, name)}. No finding is about it; the files were searched again.")
+            lines.append(
+                f"**Yes:** {mention_words(scene, name)}. No finding is about it; the files were searched again."
+            )
             lines += hit_lines(scene, name)
         elif any(one.facts.within for one in hits):
             lines.append(f"**Only within longer words:** {mention_words(scene, name)}. The files were searched again.")
             lines += hit_lines(scene, name)
         elif hits and not scene.missing:
-            lines.append(f"**No:** {mention_words(scene, name)}. This holds for what was searched: {searched_words(scene, name)} of {_inputs(scene)}.")
+            lines.append(
+                f"**No:** {mention_words(scene, name)}. This holds for what was searched: {searched_words(scene, name)} of {_inputs(scene)}."
+            )
         else:
-            lines.append(f"**Cannot tell** whether {value_words(name)} is in it: {mention_words(scene, name)}.{missing_words(scene)}")
+            lines.append(
+                f"**Cannot tell** whether {value_words(name)} is in it: {mention_words(scene, name)}.{missing_words(scene)}"
+            )
             status = AnswerStatus.NOT_ANSWERED
     return Reply(markdown="\n".join(lines), findings=used, status=status)
 
@@ -283,7 +315,9 @@ def _about(ask: Ask, scene: Scene) -> Reply:
             blocks.append("\n".join(_told(scene, name, found)))
             used += found
         else:
-            lines = [f"**No finding is about {value_words(name)}**: {mention_words(scene, name)}.{missing_words(scene)}"]
+            lines = [
+                f"**No finding is about {value_words(name)}**: {mention_words(scene, name)}.{missing_words(scene)}"
+            ]
             lines += hit_lines(scene, name)
             blocks.append("\n".join(lines))
         is_told = is_told or bool(found) or any(one.facts.count for one in scene.hits_of(name))
@@ -310,7 +344,11 @@ def _rows_with(findings: Sequence[AnyFinding], name: str) -> list[str]:
     rows: dict[str, None] = {}
     for one in findings:
         for thing in things_in(one):
-            is_table = one.kind in SUMMARIES and thing.row is not None and not thing.field.startswith(("moments", "indicators"))
+            is_table = (
+                one.kind in SUMMARIES
+                and thing.row is not None
+                and not thing.field.startswith(("moments", "indicators"))
+            )
             if is_table and thing.row and named_as(thing.value, name) and (words := row_words(thing.row)):
                 rows[f"{words} ({escape(thing.field.partition('.')[0].replace('_', ' '))}, {titled(one)})"] = None
     return list(rows)
@@ -335,7 +373,12 @@ def _evidence(ask: Ask, scene: Scene) -> Reply:
         return cannot_tell(ask.text, reasons)
     of = f" for {listed(ask.names)}" if ask.names else ""
     more = f"\n- … and {len(shown) - EXCERPTS:,} more places." if len(shown) > EXCERPTS else ""
-    return Reply(markdown=f"**Evidence{of}** (first {len(lines)} of {max(len(shown), len(lines)):,} places):\n\n" + "\n".join(lines) + more, findings=found)
+    return Reply(
+        markdown=f"**Evidence{of}** (first {len(lines)} of {max(len(shown), len(lines)):,} places):\n\n"
+        + "\n".join(lines)
+        + more,
+        findings=found,
+    )
 
 
 def _steps(findings: Sequence[AnyFinding]) -> list[str]:
@@ -376,7 +419,9 @@ def brief(known_findings: Sequence[AnyFinding], names: Sequence[str]) -> str:
         span = times.whole_span(severe)
         where = f"in {listed(names, 2)}" + (f", {times.span_words(*span)}" if span else "")
         titles = "; ".join(dict.fromkeys(titled(one) for one in severe[:BRIEF_FINDINGS]))
-        sentences.append(f"{severe[0].severity.value.capitalize()} findings {where}: {titles}.")
+        actors = list(things_of(severe, _SOURCE))[:2]
+        by = f" (most involved: {listed(actors)})" if actors else ""
+        sentences.append(f"{severe[0].severity.value.capitalize()} findings {where}: {titles}{by}.")
         sentences += [f"First step: {step}" for step in _steps(known_findings)[:1]]
     return " ".join([*sentences, *verdicts(known_findings)])
 
@@ -399,20 +444,23 @@ def _distinct(findings: Sequence[AnyFinding]) -> list[AnyFinding]:
 def _why(ask: Ask, scene: Scene) -> Reply:
     pool = [one for name in ask.names for one in about(scene.known.findings, name)] or scene.known.latest
     severe = [one for one in worst_first(pool) if one.severity in NOTABLE and one.kind not in SUMMARIES]
-    severe = severe or [one for one in worst_first(scene.known.findings) if one.severity in NOTABLE and one.kind not in SUMMARIES]
+    severe = severe or [
+        one for one in worst_first(scene.known.findings) if one.severity in NOTABLE and one.kind not in SUMMARIES
+    ]
     if not severe:
         return cannot_tell(ask.text, f"no finding in {_inputs(scene)} is rated above information")
     lines = []
     for one in _distinct(severe)[:4]:
         why = f" {escape(one.why[:1].upper() + one.why[1:])}" if one.why else ""
-        lines.append(f"- **{titled(one)}** ({one.severity.value}, {one.confidence.value} confidence; {place_of(one)}).{why}")
+        lines.append(
+            f"- **{titled(one)}** ({one.severity.value}, {one.confidence.value} confidence; {place_of(one)}).{why}"
+        )
     return Reply(markdown="**Because of these findings:**\n\n" + "\n".join(lines), findings=severe)
 
 
 def _origin(ask: Ask, scene: Scene) -> Reply:
     severe = [one for one in worst_first(scene.known.findings) if one.severity in NOTABLE]
-    noun = next(one for one in NOUNS if one.one == "source")
-    return _list_of(noun, severe, scene, ask)
+    return _list_of(_SOURCE, severe, scene, ask)
 
 
 def _list(ask: Ask, scene: Scene) -> Reply:
@@ -447,7 +495,11 @@ def _list_of(noun: Noun, findings: Sequence[AnyFinding], scene: Scene, ask: Ask)
     head = f"**{plural(len(items), noun.one, noun.many)}{of}** in {_inputs(scene)}:"
     lines = [_item_line(value, things) for value, things in items[:ROWS]]
     more = [f"- … and {listed([value for value, _ in items[ROWS:]], 30)}."] if len(items) > ROWS else []
-    left = [f"{scene.known.left_out:,} more findings were not listed; they are in the findings of the first answer."] if scene.known.left_out else []
+    left = (
+        [f"{scene.known.left_out:,} more findings were not listed; they are in the findings of the first answer."]
+        if scene.known.left_out
+        else []
+    )
     used = list({id(thing.finding): thing.finding for _, things in items for thing in things}.values())
     return Reply(markdown="\n".join([head, "", *lines, *more, *left]), findings=used)
 

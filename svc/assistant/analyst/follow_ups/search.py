@@ -91,7 +91,9 @@ def inspect(content: BinaryIO, /, *, source: str, names: str) -> Iterator[ToolEv
             name=one.name, unit=unit, count=one.count, within=one.within, total=total, first=one.first, last=one.last
         )
         yield Finding(title=one.name, facts=facts, evidence=tuple(one.places or one.loose))
-    yield Coverage(read_as=f"{unit}s", unit=unit, understood=total, total=total, looked_for=", ".join(names.split("\n")))
+    yield Coverage(
+        read_as=f"{unit}s", unit=unit, understood=total, total=total, looked_for=", ".join(names.split("\n"))
+    )
 
 
 def _units(content: BinaryIO, source: str) -> tuple[str, Iterator[_Unit | Gap]]:

@@ -90,8 +90,18 @@ _SUBJECTS = (
     "sender", "server", "service", "call", "user",
 )  # fmt: skip
 SUMMARIES = frozenset(
-    "auth_summary events_summary web_summary unix_summary pcap_summary archive_summary network_summary event_tactics "
-    "timeline process_tree".split()
+    [
+        "auth_summary",
+        "events_summary",
+        "web_summary",
+        "unix_summary",
+        "pcap_summary",
+        "archive_summary",
+        "network_summary",
+        "event_tactics",
+        "timeline",
+        "process_tree",
+    ]
 )
 """Kinds that sum up others: they have no subject."""
 
@@ -119,9 +129,7 @@ MEASURES = (
     _measure("packet", r"packets?|frames?", "packets"),
     _measure("byte", r"bytes?|data|traffic|volume", "bytes by_client.bytes sent"),
     _measure("DNS query", r"(?:dns )?quer(?:y|ies)|look-?ups?", "queries", "DNS queries"),
-    _measure(
-        "call", r"(?:api )?calls?", "cloud_identity.count cloud_call.count cloud_refused.count by_account.count"
-    ),
+    _measure("call", r"(?:api )?calls?", "cloud_identity.count cloud_call.count cloud_refused.count by_account.count"),
     _measure("mention", r"mentions?|occurrences?|times|often", "indicator.count"),
     _measure("port tried", r"ports?", "pcap_scan.count port_scan.count", "ports tried"),
     _measure(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 
 from svc.assistant.findings import AnyFinding
 from svc.assistant.log_readers.shown_times import time_words, zone_of
 from svc.assistant.skills.mail.findings import MailVerdict
 
 _FRACTION = re.compile(r"\.\d+(?=Z|[+-]|$)")
+_OFFSET = re.compile(r"T[\d:.]+[+-]\d\d:?\d\d\Z")
 _CLOCK = re.compile(r"\d\d:\d\d:\d\d")
 
 
@@ -17,10 +20,29 @@ def span_of(finding: AnyFinding) -> tuple[str, str] | None:
     """The first and the last time of a finding as it writes them; None if it has none."""
     facts = finding.facts
     if isinstance(facts, MailVerdict):
-        return (facts.date, facts.date) if facts.date else None
+        sent = _of_mail(facts.date)
+        return (sent, sent) if sent else None
     named = [getattr(facts, name, None) for name in ("first", "time", "last", "start", "end")]
-    times = [value for value in named if isinstance(value, str) and _CLOCK.search(value)]
+    times = [_in_utc(value) for value in named if isinstance(value, str) and _CLOCK.search(value)]
     return (min(times, key=order), max(times, key=order)) if times else None
+
+
+def _of_mail(written: str) -> str:
+    """The time of a Date field as ISO 8601; "" if it is none."""
+    try:
+        return _in_utc(parsedate_to_datetime(written).isoformat())
+    except (ValueError, TypeError, IndexError):
+        return ""
+
+
+def _in_utc(time: str) -> str:
+    """A time with an offset in UTC; others unchanged."""
+    if not _OFFSET.search(time):
+        return time
+    try:
+        return f"{datetime.fromisoformat(time).astimezone(UTC):%Y-%m-%dT%H:%M:%S}Z"
+    except (ValueError, OverflowError):
+        return time
 
 
 def order(time: str) -> str:
@@ -60,7 +82,11 @@ def whole_span(findings: Iterable[AnyFinding]) -> tuple[str, str] | None:
 
 def zone_remark(times: Iterable[str]) -> str:
     """`` (zone not stated)`` if none of the times has a zone."""
-    return " (zone not stated)" if zone_of([time for time in times if time[:4].isdigit() or time[:2] == "--"]) == "zone not stated" else ""
+    return (
+        " (zone not stated)"
+        if zone_of([time for time in times if time[:4].isdigit() or time[:2] == "--"]) == "zone not stated"
+        else ""
+    )
 
 
 def clock_of(time: str) -> str:

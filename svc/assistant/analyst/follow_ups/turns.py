@@ -43,9 +43,7 @@ class Tools(Protocol):
         """Read a question and decide what to run for it."""
         ...
 
-    def run_plan(
-        self, question: Question, plan: Plan, searched: set[str]
-    ) -> AsyncGenerator[Step | SkillResult, None]:
+    def run_plan(self, question: Question, plan: Plan, searched: set[str]) -> AsyncGenerator[Step | SkillResult, None]:
         """Run the planned skills."""
         ...
 
@@ -196,7 +194,13 @@ def _inputs(turn: Turn, known: Known) -> list[TurnFile]:
         pasted = known.prompt.encode(errors="replace")
         files.append(
             TurnFile(
-                name=PROMPT, size=len(pasted), sha256="", mime_type="text/plain", label="txt", source=pasted, is_new=False
+                name=PROMPT,
+                size=len(pasted),
+                sha256="",
+                mime_type="text/plain",
+                label="txt",
+                source=pasted,
+                is_new=False,
             )
         )
     return files[:MAX_SEARCHED]
@@ -225,16 +229,16 @@ async def _window(turn: Turn, further: FurtherQuestion, tools: Tools) -> AsyncGe
     yield await in_thread(_window_reply, known, ask, found, again)
 
 
-def _window_reply(
-    known: Known, ask: Ask, found: Sequence[AnyFinding], again: set[str]
-) -> Reply:
+def _window_reply(known: Known, ask: Ask, found: Sequence[AnyFinding], again: set[str]) -> Reply:
     """What happened in a time of day."""
     text, options = ask.text, ask.options
     rest = [one for skill, mine in by_skill(known.findings) if skill.name not in again for one in mine]
     kept = [one for one in rest if _is_within(one, options)]
     words = " and ".join(f"{name} {clock}" for name, clock in options.items())
     if not found and not any(times.span_of(one) for one in rest):
-        return cannot_tell(text, "no finding has a time, and no log that can be read again for a time of day is attached")
+        return cannot_tell(
+            text, "no finding has a time, and no log that can be read again for a time of day is attached"
+        )
     inside = [one for one in [*found, *kept] if one.kind not in SUMMARIES]
     if ask.names:
         inside = [one for name in ask.names for one in about(inside, name)]

@@ -17,9 +17,22 @@ VALUES = 5  # in one line
 ALIKE = 2  # findings shown of a kind that has more than a list holds
 ROWS = 12  # of a list of things
 MAX_VALUE_CHARS = 120
-_SPOKEN = frozenset("text url command detail state operation target".split())
+_SPOKEN = frozenset(["text", "url", "command", "detail", "state", "operation", "target"])
 _MUTE = frozenset(
-    "author license false_positives rule tactics hosts logon_types question members notes version gap".split()
+    [
+        "author",
+        "license",
+        "false_positives",
+        "rule",
+        "tactics",
+        "hosts",
+        "logon_types",
+        "question",
+        "members",
+        "notes",
+        "version",
+        "gap",
+    ]
 )
 
 
@@ -129,7 +142,9 @@ def row_words(row: dict[str, object]) -> str:
         if isinstance(value, int) and not isinstance(value, bool):
             measure = units.get(name)
             known = measure is not None and name not in ("count", "failed")
-            parts.append(plural(value, measure.one, measure.many) if measure and known else f"{value:,} {_spoken(name)}")
+            parts.append(
+                plural(value, measure.one, measure.many) if measure and known else f"{value:,} {_spoken(name)}"
+            )
     return ", ".join(parts)
 
 
