@@ -27,7 +27,7 @@ from svc.assistant.analyst.follow_ups.known import Known, known_of
 from svc.assistant.analyst.follow_ups.planned import without_known
 from svc.assistant.analyst.follow_ups.reading import polite_kind, polite_reply
 from svc.assistant.analyst.follow_ups.search import TOOL as SEARCH_TOOL
-from svc.assistant.analyst.follow_ups.turns import further_question, further_steps
+from svc.assistant.analyst.follow_ups.turns import further_question, further_steps, quoted_reply, reply_steps
 from svc.assistant.analyst.particulars import (
     Particular,
     answered,
@@ -36,7 +36,7 @@ from svc.assistant.analyst.particulars import (
     matchable_rules,
     named_values,
 )
-from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, read_question
+from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback
 from svc.assistant.analyst.structured_answer import formatted_answer, structured_answer
 from svc.assistant.analyst.translation import gist, translated
 from svc.assistant.collections.expanded import ExpandedFiles
@@ -109,22 +109,32 @@ class Analyst(Assistant):
     async def _steps(self, turn: Turn, requested: RequestedFormat) -> AsyncGenerator[Step | Answer, None]:
         """Answer what is in the question itself, else what the session knows, else what the files hold."""
         has_new_files = any(file.is_new for file in turn.files)
-        if turn.files and await self._workers.call(
-            is_alone, requested.prompt, turn.language, has_new_files=has_new_files
-        ):
-            prompt = as_lookup(requested.prompt)
-            steps = self._whole(msgspec.structs.replace(turn, files=()), requested.with_prompt(prompt))
+        own: bool = await self._workers.call(is_alone, requested.prompt, turn.language, has_new_files=has_new_files)
+        if own and (turn.files or turn.history):
+            steps = self._alone(turn, requested)
         elif (back := await in_thread(_back_reference, turn, requested)) is not None:
             steps = self._follow_up(turn, requested, back)
-        elif (further := await further_question(turn, requested, self)) is not None:
-            steps = (
-                self._whole(turn, requested, further.known)
-                if further.course.way is Way.TASK
-                else further_steps(turn, requested, further, self, self._workers)
-            )
-        else:
+        elif (further := await further_question(turn, requested, self)) is None:
             steps = self._whole(turn, requested)
+        elif further.course.way is Way.ALONE:
+            steps = self._alone(turn, requested)
+        elif further.course.way is Way.TASK:
+            steps = self._whole(turn, requested, further.known)
+        else:
+            steps = further_steps(turn, requested, further, self, self._workers)
         async with aclosing(steps):
+            async for step in steps:
+                yield step
+
+    async def _alone(self, turn: Turn, requested: RequestedFormat) -> AsyncGenerator[Step | Answer, None]:
+        """Answer what is in the question itself: the session's files are not meant."""
+        quoted = await in_thread(quoted_reply, requested.prompt, turn)
+        if quoted is not None and requested.format is AnswerFormat.PROSE:
+            for done in reply_steps(quoted):
+                yield done
+            return
+        requested = requested.with_prompt(as_lookup(requested.prompt))
+        async with aclosing(self._whole(msgspec.structs.replace(turn, files=()), requested)) as steps:
             async for step in steps:
                 yield step
 

@@ -13,14 +13,15 @@ import msgspec
 
 from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst.clause_words import content_words
+from svc.assistant.analyst.clauses import pieces_of
 from svc.assistant.analyst.follow_up import FollowUpKind
-from svc.assistant.analyst.follow_ups.known import Known
+from svc.assistant.analyst.follow_ups.known import Known, contract_of_exchange
 from svc.assistant.analyst.follow_ups.reading import MAX_CHARS, Ask, AskKind, glossed, read_ask
 from svc.assistant.analyst.follow_ups.replies import filtered_reply, items_of, reply_to
 from svc.assistant.analyst.follow_ups.scene import Reply, Scene
 from svc.assistant.analyst.follow_ups.things import NOUNS, SUMMARIES, Noun, named_as, things_in, things_of
 from svc.assistant.analyst.follow_ups.wording import value_words
-from svc.assistant.analyst.matching import FILE_WORDS
+from svc.assistant.analyst.matching import FILE_WORDS, GENERAL
 from svc.assistant.analyst.plan import has_paste as has_pasted_text
 from svc.assistant.analyst.plan import question_of, read_question
 from svc.assistant.analyst.translation import glossed as glossed_task
@@ -31,6 +32,10 @@ from svc.messages import AnswerStatus
 from svc.untrusted.markup import code_span
 
 MAX_LOOKUP_CHARS = 200
+MAX_GENERAL = 2_000  # findings whose titles may name a subject
+MAX_QUOTED_CHARS = 200_000
+MIN_LINE_CHARS = 12  # of a pasted line that shows whose answer it is
+QUOTED_SHARE = 0.5  # of the pasted lines
 EXAMPLES = 2
 _IDENTIFIER = (
     r"(?:T\d{4}(?:\.\d{3})?|TA\d{4}|CWE-\d{1,5}|CVE-\d{4}-\d{4,7}|CAPEC-\d{1,4}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}"
@@ -38,24 +43,46 @@ _IDENTIFIER = (
 )
 _ONE_ID = re.compile(rf"(?<![\w.-]){_IDENTIFIER}(?![\w-]|\.\d)", re.IGNORECASE)
 _ABOUT_FILES = re.compile(
-    r"\b(?:in|from|of|by|with) (?:it|there|here|this|that|them|these|those|the|my|our|any)\b|\bhere\b|\bthese\b|\bthose\b|\b(?:log|file|capture|"
-    r"report|evidence|archive|findings?)s?\b|\b(?:seen|found|matched|detected|happened?|appears?|occurs?|mention\w*|show\w*|used|"
+    r"\b(?:in|from|of|by|with) (?:it|there|here|this|that|them|these|those|the|my|our|any)\b|\bhere\b|\bthese\b"
+    r"|\bthose\b|\b(?:log|file|capture|"
+    r"report|evidence|archive|findings?)s?\b|\b(?:seen|found|matched|detected|happened?|appears?|occurs?"
+    r"|mention\w*|show\w*|used|"
     r"events?|lines?|hosts?|accounts?|many|when|who|only)\b",
     re.IGNORECASE,
 )
 _AGAIN = re.compile(
     r"\b(?:again|redo|re-?run|re-?read|re-?analy[sz]e|start over|from scratch|once more)\b"
-    r"|\b(?:full|whole|complete|entire|long|detailed) (?:report|answer|analysis|version)\b|\banaly[sz]e (?:it|the|this|all|every)",
+    r"|\b(?:full|whole|complete|entire|long|detailed) (?:report|answer|analysis|version)\b|\banaly[sz]e (?:it|the"
+    r"|this|all|every)",
     re.IGNORECASE,
 )
 
 
 def same_question(prompt: str, earlier: Sequence[Exchange]) -> bool:
-    """Whether the question was asked before, word for word, or a whole answer is asked for."""
-    words = " ".join(prompt.split()).lower()
+    """Whether a report was asked for before with the same words, or the whole answer is asked for again."""
+    words = _words_of(prompt)
     return _AGAIN.search(prompt[:MAX_CHARS]) is not None or any(
-        " ".join(one.prompt.split()).lower() == words for one in earlier
+        _words_of(one.prompt) == words and contract_of_exchange(one) is not None for one in earlier
     )
+
+
+def _words_of(prompt: str) -> str:
+    return " ".join(prompt.split()).lower()
+
+
+def quoted_answer(prompt: str, earlier: Sequence[Exchange]) -> Exchange | None:
+    """The earlier turn whose answer is pasted in a prompt ("explain this output: …"); None if there is none."""
+    lines = {bare for line in prompt[:MAX_QUOTED_CHARS].splitlines() if len(bare := _bare(line)) >= MIN_LINE_CHARS}
+    for exchange in reversed(earlier):
+        answer = {_bare(line) for line in exchange.answer.splitlines()}
+        if len(lines & answer) >= max(1, QUOTED_SHARE * len(lines)) and lines:
+            return exchange
+    return None
+
+
+def _bare(line: str) -> str:
+    """A line without what a renderer drops or adds."""
+    return re.sub(r"[\W_]+", "", line).lower()
 
 
 def is_alone(prompt: str, language: str, *, has_new_files: bool) -> bool:
@@ -75,6 +102,15 @@ def is_lookup(question: str, language: str = "en") -> bool:
         return False
     rest, found = _ONE_ID.subn(" ", question)
     return bool(found) and _ABOUT_FILES.search(f"{rest} {glossed_task(rest, language).removeprefix(rest)}") is None
+
+
+def is_general(question: str, language: str, known: Known) -> bool:
+    """Whether a question is about a subject ("what is kerberoasting?") that the findings do not name."""
+    words = content_words(question)
+    if not words or _ABOUT_FILES.search(question) or not GENERAL.search(glossed_task(question, language)):
+        return False
+    texts = "\n".join(f"{one.title}\n{one.why}" for one in known.findings[:MAX_GENERAL]).lower()
+    return not all(word in texts for word in words)
 
 
 def as_lookup(prompt: str) -> str:
@@ -100,6 +136,8 @@ class Way(StrEnum):
     """By reading the logs again for a time of day."""
     PLAN = "plan"
     """Its words name something else: the plan decides."""
+    ALONE = "alone"
+    """It asks about a subject, whatever the evidence holds."""
     TASK = "task"
     """It names a tool that has not read the evidence yet."""
 
@@ -121,11 +159,14 @@ def course_of(question: str, language: str, known: Known, earlier: Sequence[Exch
         known: What the session knows.
         earlier: The session's earlier turns, oldest first.
     """
+    if (joined := _joined(question, language, known)) is not None:
+        return Course(way=Way.REPLY, reply=joined)
     ask = _resolved(question, language, known, earlier)
     if ask is not None and ask.kind is AskKind.WINDOW:
         return Course(way=Way.WINDOW, ask=ask)
     refers_back = history.refers_back(glossed(question, language))
-    if (ask is None or refers_back) and (kept := _kept(question, language, known, earlier)) is not None:
+    may_keep = refers_back or (ask is None and not is_interrogative(question))
+    if may_keep and (kept := _kept(question, language, known, earlier)) is not None:
         return Course(way=Way.REPLY, reply=kept)
     if isinstance(ask, Ask):
         return Course(way=Way.REPLY, reply=reply_to(ask, Scene(known=known)), ask=ask)
@@ -133,6 +174,28 @@ def course_of(question: str, language: str, known: Known, earlier: Sequence[Exch
         nth = _nth_finding(question, language, known)
         return Course(way=Way.REPLY, reply=nth)
     return Course(way=Way.PLAN)
+
+
+def _joined(question: str, language: str, known: Known) -> Reply | None:
+    """The answers to the parts of a question that asks several things; None if it does not, or a part is not clear."""
+    pieces = [question[start:stop] for start, stop in pieces_of(question)]
+    asks = [_read(piece, language, known) for piece in pieces] if 1 < len(pieces) <= MAX_PARTS else []
+    whole = [ask for ask in asks if ask is not None and ask.kind not in _DEPENDENT]
+    if not asks or len(whole) < len(asks) or len({(ask.kind, ask.names) for ask in whole}) < len(whole):
+        return None
+    replies = [reply_to(ask, Scene(known=known)) for ask in whole]
+    if any(reply.search for reply in replies):
+        return None
+    states = {reply.status for reply in replies}
+    return Reply(
+        markdown="\n\n".join(reply.markdown for reply in replies),
+        findings=list({id(one): one for reply in replies for one in reply.findings}.values()),
+        status=states.pop() if len(states) == 1 else AnswerStatus.PARTLY_ANSWERED,
+    )
+
+
+MAX_PARTS = 3
+_DEPENDENT = (AskKind.SAME, AskKind.ORDINAL, AskKind.WINDOW)
 
 
 def _is_known(known: Known) -> frozenset[str]:

@@ -20,6 +20,7 @@ from svc.assistant.analyst.follow_ups.things import (
     facts_of,
     figures,
     named_as,
+    own_of,
     things_in,
     things_of,
     worst,
@@ -29,6 +30,7 @@ from svc.assistant.findings import AnyFinding
 from svc.messages import AnswerStatus
 from svc.untrusted.markup import escape, plural, table
 
+NONE = "\N{EN DASH}"  # in a cell without a value
 MAX_NAMES = 4  # compared, or counted in one answer
 _MENTION = next(one for one in MEASURES if one.one == "mention")
 _LINES = next(one for one in MEASURES if one.one == "event")
@@ -55,7 +57,9 @@ def figures_of(findings: Iterable[AnyFinding], name: str) -> dict[str, tuple[Mea
                 continue
             for measure, count in figures(thing):
                 by_input = found.setdefault(measure.one, (measure, {}))[1]
-                if source not in by_input or by_input[source].count < count:
+                known = by_input.get(source)
+                is_own = thing.is_subject and known is not None and known.count == count
+                if known is None or known.count < count or is_own:
                     by_input[source] = _Figure(count, finding)
     return {unit: (measure, _without_unnamed(by_input)) for unit, (measure, by_input) in found.items()}
 
@@ -110,7 +114,8 @@ def how_many(ask: Ask, scene: Scene) -> Reply:
     if not things:
         return cannot_tell(ask.text, f"no finding names {escape(noun.many)}")
     more = f" The tool counted {stated:,} in all; it lists the first ones." if stated > len(things) else ""
-    text = f"**{plural(max(len(things), stated), noun.one, noun.many)}** in {listed(scene.known.names, 3)}: {listed(things, 10)}.{more}"
+    text = f"**{plural(max(len(things), stated), noun.one, noun.many)}** in {listed(scene.known.names, 3)}: "
+    f"{listed(things, 10)}.{more}"
     return Reply(markdown=text, findings=used)
 
 
@@ -196,7 +201,7 @@ def _count_line(ask: Ask, scene: Scene, name: str) -> tuple[list[str], list[AnyF
         return [text], [thing.finding for thing in figure]
     if figure is not None and not isinstance(figure, list):
         measure, found = figure
-        places = "; ".join(", ".join(filter(None, (when(one.finding), place_of(one.finding)))) for one in found[:3])
+        places = "; ".join(_where(one.finding) for one in found[:3])
         text = f"**{plural(_sum(found), measure.one, measure.many)}** of {value_words(name)} ({places})."
         return [text], [one.finding for one in found]
     if ask.measure in (_MENTION, _LINES) or ask.measure is None:
@@ -206,8 +211,17 @@ def _count_line(ask: Ask, scene: Scene, name: str) -> tuple[list[str], list[AnyF
             else "**Cannot tell:** "
         )
         return [lead + mention_words(scene, name) + f"; the files were searched again.{missing_words(scene)}"], []
-    text = f"**No finding counts {escape(ask.measure.many)} of {value_words(name)}**; {mention_words(scene, name)}.{missing_words(scene)}"
+    text = f"**No finding counts {escape(ask.measure.many)} of {value_words(name)}**; "
+    f"{mention_words(scene, name)}.{missing_words(scene)}"
     return [text, *hit_lines(scene, name)], []
+
+
+def _where(finding: AnyFinding) -> str:
+    """When and where a figure is from; of a summary only which input: its time and place are those of the whole."""
+    if finding.kind in SUMMARIES:
+        sources = [one.source for one in finding.evidence[:1]]
+        return f"counted in all of {listed(sources)}" if sources else "counted in all of it"
+    return ", ".join(filter(None, (when(finding), place_of(finding))))
 
 
 def _hit_count(scene: Scene, name: str) -> int:
@@ -248,8 +262,9 @@ def most(ask: Ask, scene: Scene) -> Reply:
         for value, figure in ranked[1:5]
     ]
     value, figure = ranked[0]
-    head = f"**{value_words(value)}** has the {'fewest' if ask.is_least else 'most'}: {plural(figure.count, unit.one, unit.many)}"
-    remarks = ", ".join(filter(None, (when(figure.finding), place_of(figure.finding))))
+    head = f"**{value_words(value)}** has the {'fewest' if ask.is_least else 'most'}: "
+    f"{plural(figure.count, unit.one, unit.many)}"
+    remarks = _where(figure.finding)
     return Reply(
         markdown="\n".join([f"{head} ({remarks})." if remarks else f"{head}.", *(["", *lines] if lines else [])]),
         findings=[one.finding for _, one in ranked[:5]],
@@ -288,7 +303,7 @@ def compared(ask: Ask, scene: Scene) -> Reply:
     rows = [
         (
             measure.many[:1].upper() + measure.many[1:],
-            *(f"{_sum(known[name][unit][1]):,}" if unit in known[name] else "–" for name in names),
+            *(f"{_sum(known[name][unit][1]):,}" if unit in known[name] else NONE for name in names),
         )
         for unit, measure in units.items()
     ]
@@ -302,18 +317,15 @@ def _other_rows(scene: Scene, names: Sequence[str], found: dict[str, list[AnyFin
     """Time, severity, relations and first place of each name."""
     columns: list[tuple[str, ...]] = []
     for name in names:
-        own = [one for one in found[name] if any(named_as(thing.value, name) for thing in things_in(one))]
-        own = [one for one in own if one.kind not in SUMMARIES] or [
-            one for one in found[name] if one.kind not in SUMMARIES
-        ]
+        own = own_of(found[name], name) or [one for one in found[name] if one.kind not in SUMMARIES]
         span = times.whole_span(own)
         related = [value for noun in (ACCOUNT, ADDRESS) for value in things_of(own, noun) if not named_as(value, name)]
         columns.append((
-            times.shown(span[0]) if span else "–",
-            times.shown(span[1]) if span else "–",
-            worst(own).value if own else "–",
-            listed(related, 4) or "–",
-            place_of(own[0]) if own else (mention_words(scene, name) if scene.hits_of(name) else "–"),
+            times.shown(span[0]) if span else NONE,
+            times.shown(span[1]) if span else NONE,
+            worst(own).value if own else NONE,
+            listed(related, 4) or NONE,
+            place_of(own[0]) if own else (mention_words(scene, name) if scene.hits_of(name) else NONE),
         ))  # fmt: skip
     labels = ("First", "Last", "Worst finding", "Together with", "First place")
     return [(label, *(column[number] for column in columns)) for number, label in enumerate(labels)]

@@ -45,16 +45,17 @@ def known_of(history: Sequence[Exchange], made_files: Sequence[TurnFile] = ()) -
     """What the session knows; None if no answer of it examined anything."""
     findings: list[AnyFinding] = []
     latest: Sequence[AnyFinding] = ()
+    has_files = any(_reads_files(contract_of_exchange(one)) for one in history)
     inputs: dict[str, InputOutcome] = {}
     seen: set[tuple[str, str]] = set()
     left_out, prompt = 0, ""
     for exchange in reversed(history):
-        contract = _contract_of(exchange)
+        contract = contract_of_exchange(exchange)
         if contract is None and latest:
             continue
         found = findings_of(exchange, made_files)
         latest = latest or found
-        if contract is None or _is_part(found):
+        if contract is None or _is_part(found) or (has_files and not _reads_files(contract)):
             continue
         for one in contract.inputs:
             inputs.setdefault(one.name, one)
@@ -68,7 +69,7 @@ def known_of(history: Sequence[Exchange], made_files: Sequence[TurnFile] = ()) -
     return Known(findings=findings, latest=latest, inputs=tuple(inputs.values()), left_out=left_out, prompt=prompt)
 
 
-def _contract_of(exchange: Exchange) -> Contract | None:
+def contract_of_exchange(exchange: Exchange) -> Contract | None:
     """What the answer says that it examined; None if it read nothing."""
     for content in exchange.sources:
         if content.startswith("{"):
@@ -78,6 +79,11 @@ def _contract_of(exchange: Exchange) -> Contract | None:
                 continue
             return contract if contract.inputs else None
     return None
+
+
+def _reads_files(contract: Contract | None) -> bool:
+    """Whether an answer is about files, not about the question alone: a look-up says nothing about the evidence."""
+    return contract is not None and any(one.name != PROMPT for one in contract.inputs)
 
 
 def _is_part(findings: Sequence[AnyFinding]) -> bool:

@@ -35,10 +35,13 @@ def skills_that_ran(known: Known) -> set[str]:
 
 
 def names_new_task(plan: Plan, known: Known) -> bool:
-    """Whether the words of the question name a tool that has not read the evidence yet."""
+    """Whether the words of the question name a tool that has not read the evidence yet and needs evidence."""
     ran = skills_that_ran(known)
     return any(
-        planned.reason.startswith(BY_WORDS) and not ({planned.skill.name, planned.skill.title} & ran) and planned.calls
+        not planned.skill.reads_question
+        and planned.reason.startswith(BY_WORDS)
+        and not ({planned.skill.name, planned.skill.title} & ran)
+        and planned.calls
         for planned in plan.skills
     )
 
@@ -46,7 +49,9 @@ def names_new_task(plan: Plan, known: Known) -> bool:
 def without_known(plan: Plan, known: Known) -> Plan:
     """The plan without the tools that have read the evidence: their report is known."""
     ran = skills_that_ran(known)
-    skills = tuple(one for one in plan.skills if not {one.skill.name, one.skill.title} & ran)
+    skills = tuple(
+        one for one in plan.skills if one.reason.startswith(BY_WORDS) and not {one.skill.name, one.skill.title} & ran
+    )
     return msgspec.structs.replace(plan, skills=skills)
 
 

@@ -7,7 +7,7 @@ from the findings.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import date
 from enum import StrEnum
 from functools import cache
@@ -33,6 +33,7 @@ class AskKind(StrEnum):
     TIMELINE = "timeline"
     END = "end"
     START = "start"
+    DURATION = "duration"
     WINDOW = "window"
     SAME = "same"
     ORDINAL = "ordinal"
@@ -88,22 +89,26 @@ _ORDINAL = re.compile(
     r"(?: (?:one|item|entry|row|of (?:them|these|those)))?\W*\Z",
     re.IGNORECASE,
 )
-_SAME = re.compile(rf"{_LEAD}(?:what|how) about|{_LEAD}(?:the )?same (?:for|with|of)\b|\A\W*and (?:for|of|by|from|with)\b",
-                   re.IGNORECASE)  # fmt: skip
+_SAME = _words(
+    r"\b(?:what|how) about\b", rf"{_LEAD}(?:the )?same (?:for|with|of)\b", r"\A\W*and (?:for|of|by|from|with)\b"
+)
 _COMPARE = _words(
     r"\bcompar\w+", r"\bvs\b", r"\bversus\b", r"\bdifferen(?:ce|t)\b[^?\n]{0,40}\b(?:between|from)\b",
     r"\bside by side\b", r"\b(?:which|who) (?:is|was|did|has|had) \w+,? [^?\n]{1,80} or \b",
 )  # fmt: skip
 _TIMELINE = _words(
     r"\btime ?-?lines?\b", r"\bchronolog\w*", r"\bsequence of (?:events|actions)", r"\bwhat happened when\b",
-    r"\bin (?:the )?order (?:of time|they happened)", r"\border of events\b", r"\bhour by hour\b", r"\bstep[- ]by[- ]step\b",
+    r"\bin (?:the )?order (?:of time|they happened)", r"\border of events\b", r"\bhour by hour\b", r"\bstep[- "
+    r"]by[- ]step\b",
     r"\bplay[- ]by[- ]play\b",
 )  # fmt: skip
 _WHEN = _words(r"\bwhen\b", r"\bwhat (?:time|date|day|hour)\b", r"\bat what\b", r"\bhow long\b", r"\btime of\b",
                r"\bsince when\b", r"\bfirst seen\b", r"\blast seen\b", r"\btime (?:span|range|frame|window)\b",
-               r"\b(?:earliest|latest|most recent|first|last) (?:event|line|record|entry|activity|login|request|packet)\b",
+               r"\b(?:earliest|latest|most recent|first|last) (?:event|line|record|entry|activity|login|request"
+               r"|packet)\b",
                )  # fmt: skip
 _END = _words(r"\b(?:end|ended|ends|ending|stop|stopped|stops|last|latest|finish\w*|over|recent|until|cease\w*)\b")
+_HOW_LONG = _words(r"\bhow long\b", r"\bduration\b")
 _HOW_MANY = _words(r"\bhow (?:many|much|often)\b", r"\bnumber of\b", r"\b(?:total )?count\b", r"\bin total\b",
                    r"\btotal (?:number|of)\b")  # fmt: skip
 _MOST = _words(
@@ -114,8 +119,10 @@ _MOST = _words(
 )
 _LEAST = _words(r"\b(?:least|fewest|lowest|smallest)\b")
 _CONTAINS = _words(
-    r"\b(?:is|are|was|were) [^?\n]{1,120}\b(?:in|inside|within|part of) (?:it|there|here|this|that|them|the|my|any|these|those)\b",
-    r"\b(?:does|do|did|is|are) [^?\n]{1,120}\b(?:appear|occur|show up|come up|present|mentioned|included|contained|listed|turn up)\b",
+    r"\b(?:is|are|was|were) [^?\n]{1,120}\b(?:in|inside|within|part of) (?:it|there|here|this|that|them|the|my|any"
+    r"|these|those)\b",
+    r"\b(?:does|do|did|is|are) [^?\n]{1,120}\b(?:appear|occur|show up|come up|present|mentioned|included|contained"
+    r"|listed|turn up)\b",
     r"\b(?:does|do|did) (?:it|this|that|they|the [\w.-]+) (?:contain|mention|include|have|show|list)\b",
     r"\bany (?:mention|trace|sign|occurrence|sight|reference|entr(?:y|ies)|lines?|hits?)s? (?:of|to|for|with|about)\b",
     r"\b(?:search|grep|look) (?:for|up)?\b", r"\bis there (?:an? |any(?:thing (?:about|from|with|on))? )?",
@@ -124,38 +131,52 @@ _CONTAINS = _words(
 _IN = _words(r"\bin (?:it|there|here|this|that|them|the (?:file|log|logs|capture|report|mail|archive|data|evidence))\b",
              r"\b(?:appear|occur|mention|contain|present|grep|search|anywhere)")  # fmt: skip
 _WHO = _words(
-    r"\bwh(?:o|ich \w+)\b[^?\n]{0,40}\b(?:got|gets?|log(?:ged)?|sign(?:ed)?|broke|made it|let) ?-?(?:in|on|into|inside)\b",
+    r"\bwh(?:o|ich \w+)\b[^?\n]{0,40}\b(?:got|gets?|log(?:ged)?|sign(?:ed)?|broke|made it|let) ?-?(?:in|on|into"
+    r"|inside)\b",
     r"\bwh(?:o|ich|at)\b[^?\n]{0,30}\b(?:succe\w+|accepted|authenticated|gained access|entered)\b",
-    r"\b(?:any|some)(?:one|body)\b[^?\n]{0,20}\b(?:get|got|log(?:ged)?|sign(?:ed)?|break|broke|made?) ?-?(?:it )?(?:in|on|into|inside)\b",
-    r"\b(?:successful|accepted|valid) (?:log|sign|authenti)[- ]?\w+", r"\b(?:attack\w*|it|they)\b[^?\n]{0,30}\bsucce\w+",
+    r"\b(?:any|some)(?:one|body)\b[^?\n]{0,20}\b(?:get|got|log(?:ged)?|sign(?:ed)?|break|broke"
+    r"|made?) ?-?(?:it )?(?:in|on|into|inside)\b",
+    r"\b(?:successful|accepted|valid) (?:log|sign|authenti)[- ]?\w+", r"\b(?:attack\w*|it"
+    r"|they)\b[^?\n]{0,30}\bsucce\w+",
     r"\b(?:log|sign)[- ]?(?:in|on)s? (?:that )?(?:succe\w+|worked|accepted)",
 )  # fmt: skip
 _DID = _words(
-    r"\b(?:did|has|have|had|was|were|could|is)\b[^?\n]{0,20}\b(?:get|got|gotten|log(?:ged)?|sign(?:ed)?|break|broke|broken|ma[dk]e)"
-    r" ?-?(?:it )?(?:in|on|into|inside)\b", r"\bsucce\w+", r"\blog[- ]?ins? (?:of|by|from|for)\b[^?\n]{0,30}\baccepted\b",
+    r"\b(?:did|has|have|had|was|were|could|is)\b[^?\n]{0,20}\b(?:get|got|gotten|log(?:ged)?|sign(?:ed)?|break"
+    r"|broke|broken|ma[dk]e)"
+    r" ?-?(?:it )?(?:in|on|into|inside)\b", r"\bsucce\w+", r"\blog[- ]?ins? (?:of|by|from"
+    r"|for)\b[^?\n]{0,30}\baccepted\b",
 )  # fmt: skip
 _FAILED = _words(r"\bfail\w*", r"\battempt\w*", r"\brejected\b", r"\bunusual\b")
 _EVIDENCE = _words(
     r"\bevidence\b", r"\bproof\b", r"\bproves?\b", r"\bwhich (?:lines?|records?|packets?)\b", r"\bline numbers?\b",
-    r"\bwhere (?:is|was|are|were|does|do|in|exactly|can i see)\b", r"\bshow (?:me )?(?:the )?(?:raw |original )?(?:lines?|records?|log entr\w+|excerpts?)\b",
+    r"\bwhere (?:is|was|are|were|does|do|in|exactly|can i see)\b", r"\bshow (?:me )?(?:the )?(?:raw "
+    r"|original )?(?:lines?|records?|log entr\w+|excerpts?)\b",
     r"\bquotes?\b", r"\braw (?:lines?|log|data|events?)\b",
 )  # fmt: skip
 _NEXT = _words(
     r"\bwhat(?:'s| is| comes| happens)? (?:next|now)\b", r"\bnext steps?\b", r"\bnext\W*\Z",
-    r"\b(?:what|how) (?:should|can|must|shall|could|do|would|ought) (?:i|we|you|one|they|to)\b[^?\n]{0,40}\b(?:do|respond|react|fix|stop|contain|check|look|act|proceed|mitigate|remediate|recommend|prevent|block|investigate|start|handle)\b",
-    r"\bwhat to do\b", r"\brecommend\w*", r"\bremediat\w*", r"\bcontain(?:ment)\b", r"\bmitigat\w*", r"\baction items?\b",
+    r"\b(?:what|how) (?:should|can|must|shall|could|do|would|ought) (?:i|we|you|one|they|to)\b[^?\n]{0,40}\b(?:do"
+    r"|respond|react|fix|stop|contain|check|look|act|proceed|mitigate|remediate|recommend|prevent|block"
+    r"|investigate|start|handle)\b",
+    r"\bwhat to do\b", r"\brecommend\w*", r"\bremediat\w*", r"\bcontain(?:ment)\b", r"\bmitigat\w*", r"\baction "
+    r"items?\b",
     r"\bwhat(?:'s| is) to be done\b", r"\bhow (?:do|to) (?:i|we)? ?(?:respond|fix|stop|contain|mitigate|remediate)\b",
     r"\bto-?do\b", r"\bwhere (?:do|should) (?:i|we) (?:go|start)\b", r"\badvice\b|\badvise\b",
 )  # fmt: skip
 _SUMMARY = _words(
     r"\bsumm?ar\w*", r"\btl;? ?dr\b", r"\bin short\b", r"\bshort version\b", r"\brecap\b", r"\bbottom line\b",
-    r"\b(?:main|key) (?:points?|facts?|findings?|takeaways?)\b", r"\bfor (?:my|the|our) (?:boss|manager|board|ciso|management|executives?)\b",
-    r"\bgist\b", r"\bin a nutshell\b", r"\boverview\b", r"\bwhat (?:did|have|had) (?:you|we) (?:already )?(?:find|found|learn\w*|see|seen|tell|told|say|said)\b", r"\bbriefly\b",
+    r"\b(?:main|key) (?:points?|facts?|findings?|takeaways?)\b", r"\bfor (?:my|the|our) (?:boss|manager|board|ciso"
+    r"|management|executives?)\b",
+    r"\bgist\b", r"\bin a nutshell\b", r"\boverview\b", r"\bwhat (?:did|have|had) (?:you|we) (?:already )?(?:find"
+    r"|found|learn\w*|see|seen|tell|told|say|said)\b", r"\bbriefly\b",
     r"\bwhat happened\b", r"\bwhat(?:'s| is| was) going on\b", r"\b(?:most|worst) (?:important|severe|serious)\b",
-    r"\bhow (?:bad|serious|severe|critical|dangerous|worried)\b", r"\bverdict\b", r"\bshould (?:i|we) (?:worry|be worried|panic)\b",
+    r"\bhow (?:bad|serious|severe|critical|dangerous|worried)\b", r"\bverdict\b", r"\bshould (?:i|we) (?:worry"
+    r"|be worried|panic)\b",
 )  # fmt: skip
-_WHY = _words(r"\bwhy\b", r"\bwhat makes\b", r"\bhow (?:do you|can you|come)\b", r"\breasons?\b", r"\bhow (?:sure|certain|confident)\b",
-              r"\bexplain (?:that|this|it|why|your)\b", r"\bwhat does (?:that|this|it) mean\b", r"\bjustify\b")  # fmt: skip
+_WHY = _words(r"\bwhy\b", r"\bwhat makes\b", r"\bhow (?:do you|can you|come)\b", r"\breasons?\b", r"\bhow (?:sure"
+r"|certain|confident)\b",
+              r"\bexplain (?:that|this|it|why|your)\b", r"\bwhat (?:does|do) (?:that|this|it|the|these"
+              r"|those)(?: \w+)? mean\b", r"\bjustify\b")  # fmt: skip
 _ORIGIN = _words(
     r"\bwho (?:is|was|were|are) (?:the |behind )", r"\bwho (?:did|attacked|is responsible|is behind|was behind)\b",
     r"\bwhere (?:did|does|do) [^?\n]{1,60}\bcom(?:e|ing) from\b", r"\bfrom where\b", r"\bwhere from\b", r"\borigin\b",
@@ -165,21 +186,31 @@ _LIST = _words(
     r"\bprint\b", r"\ball\b", r"\bwho\b", r"\bwhose\b", r"\btell\b", r"\bextract\b", r"\bany\b", r"\bthe\b",
 )  # fmt: skip
 _ABOUT = _words(
-    r"\bwhat(?:'s| is| are| was| were| did| does| do| has| had)\b", r"\b(?:tell me|know|everything|anything|something|more|details?|info\w*|all) (?:more |everything |anything )?(?:about|on|of|for)\b",
+    r"\bwhat(?:'s| is| are| was| were| did| does| do| has| had)\b", r"\b(?:tell me|know|everything|anything"
+    r"|something|more|details?|info\w*|all) (?:more |everything |anything )?(?:about|on|of|for)\b",
     r"\bwho(?:'s| is| was)\b", r"\bactivit(?:y|ies)\b", r"\bactions?\b", r"\bdid\b", r"\bbehaviou?r\b", r"\bdescribe\b",
-    r"\bexplain\b", r"\bprofile\b", r"\bup to\b", r"\bshow\b", r"\bonly\b", r"\binvestigate\b", r"\bzoom in\b", r"\bfocus\b",
+    r"\bexplain\b", r"\bprofile\b", r"\bup to\b", r"\bshow\b", r"\bonly\b", r"\binvestigate\b", r"\bzoom in\b",
+    r"\bfocus\b",
     r"\blook (?:at|into|closer)\b", r"\bdrill\b",
 )  # fmt: skip
 _WINDOW = _words(r"\b(?:after|before|since|between|from|until|till)\b")
 _GREP = re.compile(
-    r"\b(?:is|are|was|were|does|do|did|mention of|mentions of|trace of|sign of|search for|grep(?: for)?|look for|look up|find|"
-    r"contain|mention|include|have|see|about|with|for|on|of|by|called|named) (?:the |an? |any |user |account |host |domain |word |string |name )?"
+    r"\b(?:is|are|was|were|does|do|did|mention of|mentions of|trace of|sign of|search for|grep(?: for)?|look for"
+    r"|look up|find|"
+    r"contain|mention|include|have|see|about|with|for|on|of|by|called|named) (?:the |an? |any |user |account "
+    r"|host |domain |word |string |name )?"
     r"(?P<name>[\w][\w.@:/\\$-]{1,119})",
     re.IGNORECASE,
 )
 _CLOCK = re.compile(r"\d{1,2}(?::\d\d){0,2} ?(?:am|pm|h|Z|UTC)?", re.IGNORECASE)
 _NO_NAMES = frozenset(
-    ["the", "any", "it", "them", "this", "that", "there", "here", "these", "those", "all", "me", "my", "you", "your", "only", "just", "more", "everything", "anything", "board", "manager", "boss", "log", "logs", "file", "files", "list", "first", "second", "third", "last", "one", "ones", "two", "time", "times", "each", "total", "line", "lines", "record", "records", "event", "events", "what", "who", "where", "when", "which", "why", "how", "was", "were", "is", "are", "did", "does", "do", "has", "have", "had", "and", "or", "not", "no", "yes", "now", "next", "happened", "attack", "attacks", "attacker", "attackers", "log-in", "logins", "login", "evidence"]
+    ["the", "any", "it", "them", "this", "that", "there", "here", "these", "those", "all", "me", "my", "you",
+    "your", "only", "just", "more", "everything", "anything", "board", "manager", "boss", "log", "logs", "file",
+    "files", "list", "first", "second", "third", "last", "one", "ones", "two", "time", "times", "each", "total",
+    "line", "lines", "record", "records", "event", "events", "what", "who", "where", "when", "which", "why",
+    "how", "was", "were", "is", "are", "did", "does", "do", "has", "have", "had", "and", "or", "not", "no",
+    "yes", "now", "next", "happened", "attack", "attacks", "attacker", "attackers", "log-in", "logins", "login",
+    "evidence"]
 )  # fmt: skip
 
 
@@ -212,7 +243,7 @@ def polite_kind(prompt: str) -> str:
     """``thanks``, ``bye``, ``hello`` or ``ok`` if the prompt is nothing else, in any of the languages; else ""."""
     if len(prompt) > MAX_POLITE_CHARS:
         return ""
-    words = set(re.sub(r"[^\w'’]+", " ", prompt).lower().split())
+    words = set(re.sub(r"[^\w'\u2019]+", " ", prompt).lower().split())
     tables = {kind: frozenset(listed.split()) for kind, listed in _glossary().polite.items()}
     if not words or not words <= frozenset().union(*tables.values()):
         return ""
@@ -243,6 +274,10 @@ def read_ask(question: str, language: str, is_known: Callable[[str], bool]) -> A
         return None
     if kind in (AskKind.CONTAINS, AskKind.ABOUT, AskKind.HOW_MANY, AskKind.SAME, AskKind.EVIDENCE) and not names:
         names = _slot_names(question)
+    if kind is AskKind.EVIDENCE and (numbered := _NUMBERED.search(text)) is not None:
+        names = [f"#{numbered[1].replace(',', '')}"]
+    if kind is AskKind.LIST and not qualifier_of(without) and _unknown_qualifier(without):
+        return None
     if kind is AskKind.CONTAINS and not names:
         kind_again = AskKind.LIST if noun is not None else None
         if kind_again is None:
@@ -260,17 +295,87 @@ def read_ask(question: str, language: str, is_known: Callable[[str], bool]) -> A
     )
 
 
+_NUMBERED = re.compile(r"\b(?:lines?|records?|packets?)(?: number| no\.?)? ?#?(\d[\d,]{0,12})\b", re.IGNORECASE)
+_QUALIFIERS = {
+    "attacked": re.compile(r"\bbrut\w*|\battacked\b|\btarget\w*|\bfail\w*|\bguess\w*|\bspray\w*", re.IGNORECASE),
+    "succeeded": re.compile(
+        r"\bsucce\w*|\bcompromis\w*|\bbroken into\b|\b(?:got|logged) in\b|\baccepted\b", re.IGNORECASE
+    ),
+    "notable": re.compile(r"\bsuspicious\b|\bmalicious\b|\bbad\b|\bunusual\b|\bdangerous\b|\bnotable\b", re.IGNORECASE),
+}
+_PLAIN = frozenset(
+    [
+        "involved",
+        "different",
+        "unique",
+        "distinct",
+        "affected",
+        "present",
+        "active",
+        "appear",
+        "appears",
+        "appeared",
+        "mentioned",
+        "contained",
+        "named",
+        "observed",
+        "connected",
+        "contacted",
+        "contact",
+        "talked",
+        "talk",
+        "spoke",
+        "names",
+        "tried",
+        "try",
+        "used",
+        "attack",
+        "attacks",
+        "attacker",
+        "attackers",
+        "list",
+        "enumerate",
+        "display",
+        "print",
+        "table",
+        "column",
+        "raised",
+        "triggered",
+        "matched",
+        "fired",
+        "occurred",
+        "ran",
+        "run",
+        "executed",
+        "started",
+    ]
+)
+
+
+def qualifier_of(text: str) -> str:
+    """Which of the things a list is asked for: ``attacked``, ``succeeded``, ``notable``; "" for all."""
+    return next((name for name, words in _QUALIFIERS.items() if words.search(text)), "")
+
+
+def _unknown_qualifier(text: str) -> bool:
+    """Whether a list is asked for of things that only a reader of the words can tell: "the disabled accounts"."""
+    for one in (*NOUNS, *MEASURES):
+        text = one.words.sub(" ", text)
+    return any(word not in _PLAIN for word in content_words(text)) and text.isascii()
+
+
 def _kind_of(text: str, without: str, names: list[str], *, has_noun: bool, has_measure: bool) -> AskKind | None:
     """The kind of the question: the first in this order whose words it has and that has what it needs."""
     is_thing = has_noun or has_measure
     tests: tuple[tuple[AskKind, bool], ...] = (
         (AskKind.WINDOW, bool(window_of(text)) and _WINDOW.search(text) is not None),
         (AskKind.ORDINAL, _ORDINAL.search(text) is not None),
-        (AskKind.SAME, _SAME.search(text) is not None and len(text) < 80),
+        (AskKind.SAME, len(text) < 80 and (_SAME.search(text) is not None or _is_bare_and(without, names))),
         (AskKind.COMPARE, _COMPARE.search(without) is not None and (len(names) > 1 or has_noun)),
         (AskKind.NEXT, _NEXT.search(without) is not None),
         (AskKind.TIMELINE, _TIMELINE.search(without) is not None),
         (AskKind.HOW_MANY, _HOW_MANY.search(without) is not None and (bool(names) or is_thing)),
+        (AskKind.DURATION, _HOW_LONG.search(without) is not None),
         (AskKind.END, _WHEN.search(without) is not None and _END.search(without) is not None),
         (AskKind.START, _WHEN.search(without) is not None),
         (AskKind.MOST, (_MOST.search(without) or _LEAST.search(without)) is not None and is_thing),
@@ -284,6 +389,11 @@ def _kind_of(text: str, without: str, names: list[str], *, has_noun: bool, has_m
         (AskKind.ABOUT, bool(names) and (_ABOUT.search(without) is not None or not content_words(without))),
     )
     return next((kind for kind, holds in tests if holds), None)
+
+
+def _is_bare_and(without: str, names: list[str]) -> bool:
+    """Whether a question only names something after "and": "and bob?"."""
+    return bool(names) and re.fullmatch(r"\W*(?:and|or)\b\W*(?:for |the )?\W*", without, re.IGNORECASE) is not None
 
 
 def names_in(question: str, is_known: Callable[[str], bool]) -> list[str]:
@@ -312,7 +422,7 @@ def _without(text: str, names: list[str]) -> str:
     return text
 
 
-def _index(entries: tuple[Noun, ...] | tuple[Measure, ...], text: str) -> int | None:
+def _index(entries: Sequence[Noun | Measure], text: str) -> int | None:
     """The entry whose word comes first in the text."""
     found = [
         (match.start(), number) for number, one in enumerate(entries) for match in [one.words.search(text)] if match
@@ -321,8 +431,7 @@ def _index(entries: tuple[Noun, ...] | tuple[Measure, ...], text: str) -> int | 
 
 
 _SENTENCES = re.compile(
-    r"\b(?:in |one |two |three |four |five |six |\d )*\b(?P<number>one|a|two|three|four|five|six|\d)\W+(?:\w+\W+)?sentences?\b",
-    re.IGNORECASE,
+    r"\b(?P<number>one|a|two|three|four|five|six|\d)\W{1,3}(?:\w{1,20}\W{1,3})?sentences?\b", re.IGNORECASE
 )
 _NUMBERS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 

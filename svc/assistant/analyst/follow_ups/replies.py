@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from svc.assistant.analyst.follow_up import by_skill
 from svc.assistant.analyst.follow_ups import times
 from svc.assistant.analyst.follow_ups.figures import compared, figure_words, how_many, most
-from svc.assistant.analyst.follow_ups.reading import Ask, AskKind
+from svc.assistant.analyst.follow_ups.reading import Ask, AskKind, qualifier_of
 from svc.assistant.analyst.follow_ups.scene import (
     Reply,
     Scene,
@@ -26,6 +26,7 @@ from svc.assistant.analyst.follow_ups.things import (
     about,
     facts_of,
     named_as,
+    own_of,
     things_in,
     things_of,
     worst,
@@ -44,6 +45,7 @@ from svc.assistant.analyst.follow_ups.wording import (
     value_words,
     when,
 )
+from svc.assistant.analyst.short_prose import facts_in_sentences
 from svc.assistant.analyst.yes_or_no import is_yes_no_question
 from svc.assistant.findings import AnyFinding, Severity
 from svc.assistant.skills.catalogue import section_of
@@ -191,15 +193,32 @@ def _times(ask: Ask, scene: Scene, *, is_end: bool) -> Reply:
     chosen = (max if is_end else min)(notable, key=lambda one: times.order(spans[id(one)][is_end]))
     moment = times.shown(spans[id(chosen)][is_end])
     lead = "The last notable activity ended" if is_end else "It started"
-    text = f"**{lead} at {moment}{remark}:** {titled(chosen)} ({'; '.join(filter(None, (severity_words(chosen), place_of(chosen))))})."
+    text = f"**{lead} at {moment}{remark}:** {titled(chosen)} "
+    f"({'; '.join(filter(None, (severity_words(chosen), place_of(chosen))))})."
     return Reply(markdown=f"{text}\n\n{extent}", findings=[chosen])
+
+
+def _duration(ask: Ask, scene: Scene) -> Reply:
+    """How long something, or the notable activity, lasted."""
+    findings = scene.known.findings
+    if ask.names:
+        used = [one for name in ask.names for one in own_of(findings, name) if times.span_of(one)]
+        of = listed(ask.names)
+    else:
+        severe = [one for one in findings if one.severity in NOTABLE and one.kind not in SUMMARIES]
+        used, of = [one for one in severe if times.span_of(one)], "the notable activity"
+    span = times.whole_span(used)
+    if span is None:
+        return cannot_tell(ask.text, f"no finding about {of} has a time")
+    text = f"**{times.length_words(*span)}:** {of} went from {times.shown(span[0])} to {times.shown(span[1])}"
+    return Reply(markdown=f"{text}{times.zone_remark(span)}.", findings=used)
 
 
 def _times_of(ask: Ask, scene: Scene) -> Reply:
     lines, used, unknown = [], [], []
     for name in ask.names:
         found = [one for one in about(scene.known.findings, name) if times.span_of(one) and one.kind not in SUMMARIES]
-        own = [one for one in found if any(named_as(thing.value, name) for thing in things_in(one))] or found
+        own = own_of(found, name) or found
         span = times.whole_span(own)
         if span is None:
             unknown.append(name)
@@ -214,9 +233,10 @@ def _times_of(ask: Ask, scene: Scene) -> Reply:
     for name in unknown:
         hits = [one for one in scene.hits_of(name) if one.facts.first]
         if hits:
-            first, last = hits[0].facts.first or "", hits[-1].facts.last or ""
+            begun, ended = hits[0].facts.first or "", hits[-1].facts.last or ""
             lines.append(
-                f"**{value_words(name)}: {times.span_words(first, last)}** ({mention_words(scene, name)}; files searched again)."
+                f"**{value_words(name)}: {times.span_words(begun, ended)}** ({mention_words(scene, name)}; files "
+                f"searched again)."
             )
         else:
             reason = mention_words(scene, name)
@@ -251,7 +271,8 @@ def _timeline(ask: Ask, scene: Scene) -> Reply:
             status=reply.status,
         )
     span = times.whole_span(dated) or ("", "")
-    head = f"**Timeline{of}: {plural(len(dated), 'entry', 'entries')}, {times.span_words(*span)}{times.zone_remark(span)}.**"
+    head = f"**Timeline{of}: {plural(len(dated), 'entry', 'entries')}, "
+    f"{times.span_words(*span)}{times.zone_remark(span)}.**"
     extent = "" if ask.names else _extent(scene)
     return Reply(markdown="\n".join([head + extent, "", *bulleted(dated, TIMELINE_ROWS)]), findings=dated)
 
@@ -288,11 +309,13 @@ def _contains(ask: Ask, scene: Scene) -> Reply:
             lines += hit_lines(scene, name)
         elif hits and not scene.missing:
             lines.append(
-                f"**No:** {mention_words(scene, name)}. This holds for what was searched: {searched_words(scene, name)} of {_inputs(scene)}."
+                f"**No:** {mention_words(scene, name)}. This holds for what was searched: "
+                f"{searched_words(scene, name)} of {_inputs(scene)}."
             )
         else:
             lines.append(
-                f"**Cannot tell** whether {value_words(name)} is in it: {mention_words(scene, name)}.{missing_words(scene)}"
+                f"**Cannot tell** whether {value_words(name)} is in it: "
+                f"{mention_words(scene, name)}.{missing_words(scene)}"
             )
             status = AnswerStatus.NOT_ANSWERED
     return Reply(markdown="\n".join(lines), findings=used, status=status)
@@ -328,7 +351,7 @@ def _about(ask: Ask, scene: Scene) -> Reply:
 def _told(scene: Scene, name: str, found: Sequence[AnyFinding]) -> list[str]:
     """What is known of a name: its figures, then the findings about it."""
     own = [one for one in found if one.kind not in SUMMARIES]
-    span = times.whole_span([one for one in own if any(named_as(thing.value, name) for thing in things_in(one))])
+    span = times.whole_span(own_of(found, name))
     figures = figure_words(found, name)
     facts = [*figures, times.span_words(*span) + times.zone_remark(span)] if span else figures
     level = worst(own) if own else Severity.INFO
@@ -412,7 +435,7 @@ _ANSWER_WORD = re.compile(r"\A(\*\*)(?:Yes|No): (\w)")
 
 
 def brief(known_findings: Sequence[AnyFinding], names: Sequence[str]) -> str:
-    """A few plain sentences, the most important first: what was found where and when, what to do first, the verdicts."""
+    """Plain sentences, the most important first: what was found where and when, what to do first, the verdicts."""
     severe = [one for one in worst_first(known_findings) if one.severity in NOTABLE and one.kind not in SUMMARIES]
     sentences = []
     if severe := _distinct(severe):
@@ -428,6 +451,9 @@ def brief(known_findings: Sequence[AnyFinding], names: Sequence[str]) -> str:
 
 def _summary(ask: Ask, scene: Scene) -> Reply:
     findings = scene.known.findings
+    if ask.number:
+        sentences = facts_in_sentences(by_skill(findings), brief(findings, scene.known.names), count=ask.number)
+        return Reply(markdown=" ".join(sentences), findings=findings)
     severe = _distinct([one for one in worst_first(findings) if one.severity in NOTABLE and one.kind not in SUMMARIES])
     lead = verdicts(findings)
     head = lead[0] if len(lead) == 1 else "\n".join(f"- {one}" for one in lead)
@@ -468,7 +494,21 @@ def _list(ask: Ask, scene: Scene) -> Reply:
     findings: Sequence[AnyFinding] = scene.known.findings
     if ask.names:
         findings = [one for name in ask.names for one in about(findings, name)]
+    findings = [one for one in findings if _qualifies(one, qualifier_of(ask.text))]
     return _list_of(ask.noun, findings, scene, ask)
+
+
+def _qualifies(finding: AnyFinding, qualifier: str) -> bool:
+    """Whether a finding is about things of the kind that a list is asked for."""
+    match qualifier:
+        case "attacked":
+            return bool(getattr(finding.facts, "failures", 0)) and finding.kind not in SUMMARIES
+        case "succeeded":
+            return _is_success(finding)
+        case "notable":
+            return finding.severity in NOTABLE and finding.kind not in SUMMARIES
+        case _:
+            return True
 
 
 def items_of(noun: Noun, findings: Sequence[AnyFinding], names: Sequence[str] = ()) -> list[tuple[str, list[Thing]]]:
@@ -507,7 +547,7 @@ def _list_of(noun: Noun, findings: Sequence[AnyFinding], scene: Scene, ask: Ask)
 def _item_line(value: str, things: Sequence[Thing]) -> str:
     """A thing with its figures and where it is first seen."""
     findings = [thing.finding for thing in things]
-    own = [one for one in findings if one.kind not in SUMMARIES]
+    own = own_of(findings, value) or [one for one in findings if one.kind not in SUMMARIES]
     figures = figure_words(findings, value)[:2]
     remarks = [*figures, when(own[0]) if own else "", place_of(own[0]) if own else ""]
     return f"- {value_words(value)}" + (f": {', '.join(one for one in remarks if one)}" if any(remarks) else "")
@@ -530,6 +570,7 @@ _REPLIES: dict[AskKind, Callable[[Ask, Scene], Reply]] = {
     AskKind.WHO: _who,
     AskKind.START: _start,
     AskKind.END: _end,
+    AskKind.DURATION: _duration,
     AskKind.TIMELINE: _timeline,
     AskKind.CONTAINS: _contains,
     AskKind.ABOUT: _about,

@@ -57,7 +57,8 @@ class _Hits(msgspec.Struct):
     loose: list[Evidence] = []
 
     def add(self, text: str, evidence: Evidence, time: str) -> None:
-        if self.word.search(text):
+        number = evidence.line or evidence.record
+        if self.word.search(text) or (self.name.startswith("#") and self.name == f"#{number}"):
             self.count += 1
             self.first = self.first or time or None
             self.last = time or self.last

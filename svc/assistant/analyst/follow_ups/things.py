@@ -264,6 +264,13 @@ def about(findings: Iterable[AnyFinding], name: str) -> list[AnyFinding]:
     return [*subject, *valued, *mentioning]
 
 
+def own_of(findings: Iterable[AnyFinding], name: str) -> list[AnyFinding]:
+    """The findings whose subject has the name; without any, those that have it as a value. Not those that sum up."""
+    single = [one for one in findings if one.kind not in SUMMARIES]
+    valued = [one for one in single if any(named_as(thing.value, name) for thing in things_in(one))]
+    return [one for one in valued if named_as(str(facts_of(one).get(subject_field(one))), name)] or valued
+
+
 def mention_pattern(name: str) -> re.Pattern[str]:
     """Matches the name as a whole word, defanged or not; a part of a compound ("job-7.service") is a word, too.
 

@@ -89,6 +89,26 @@ def zone_remark(times: Iterable[str]) -> str:
     )
 
 
+def length_words(first: str, last: str) -> str:
+    """How long it is from one time to the other: ``3 min 15 s``."""
+    start, end = (_moment(time) for time in (first, last))
+    if start is None or end is None:
+        return "Length not known"
+    seconds = int((end - start).total_seconds())
+    parts = [(seconds // 86_400, "d"), (seconds // 3_600 % 24, "h"), (seconds // 60 % 60, "min"), (seconds % 60, "s")]
+    return " ".join(f"{count} {unit}" for count, unit in parts if count) or "0 s"
+
+
+def _moment(time: str) -> datetime | None:
+    """A time for a difference; the year is a leap year if it is not stated."""
+    written = f"2000-{time[2:]}" if time.startswith("--") else time
+    try:
+        at = datetime.fromisoformat(written)
+    except ValueError:
+        return None
+    return at if at.tzinfo else at.replace(tzinfo=UTC)
+
+
 def clock_of(time: str) -> str:
     """The time of day, ``HH:MM:SS``; "" if there is none."""
     match = _CLOCK.search(time)

@@ -1,4 +1,4 @@
-"""Run a further question: from what is known, after a search of the files, or by reading logs again for a time of day."""
+"""Run a further question: from what is known, after a search of the files, or by reading logs for a time of day."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ from svc.assistant.analyst.contract import SkillResult
 from svc.assistant.analyst.findings_messages import findings_steps
 from svc.assistant.analyst.follow_up import by_skill
 from svc.assistant.analyst.follow_ups import times
-from svc.assistant.analyst.follow_ups.conversation import Course, Way, course_of, same_question
+from svc.assistant.analyst.follow_ups.conversation import (
+    Course,
+    Way,
+    course_of,
+    is_general,
+    quoted_answer,
+    same_question,
+)
 from svc.assistant.analyst.follow_ups.known import Known, known_of
 from svc.assistant.analyst.follow_ups.planned import names_new_task, planned_reply
 from svc.assistant.analyst.follow_ups.reading import MAX_CHARS, Ask, AskKind
@@ -24,6 +31,7 @@ from svc.assistant.analyst.follow_ups.things import SUMMARIES, about
 from svc.assistant.analyst.follow_ups.wording import bulleted
 from svc.assistant.analyst.format_types import AnswerFormat, RequestedFormat
 from svc.assistant.analyst.plan import PROMPT, Plan, PlannedSkill, Question, question_of
+from svc.assistant.analyst.short_prose import facts_in_sentences
 from svc.assistant.analyst.structured_answer import structured_answer
 from svc.assistant.findings import AnyFinding, Finding, InputKind, with_facts
 from svc.assistant.turn import Answer, Step, Turn, TurnFile
@@ -31,7 +39,7 @@ from svc.assistant.workers.pool import Job, Workers
 from svc.assistant.workers.threads import in_thread
 from svc.messages import AnswerStatus, State
 from svc.untrusted.characters import on_one_line
-from svc.untrusted.markup import plural
+from svc.untrusted.markup import code_span, plural
 
 MAX_SEARCHED = 1_000  # files of one question
 
@@ -78,6 +86,8 @@ async def further_question(turn: Turn, requested: RequestedFormat, tools: Tools)
         _, plan = await tools.plan(turn, requested.prompt)
         if (course.ask is None or course.ask.kind in _LISTS) and names_new_task(plan, known):
             return FurtherQuestion(known=known, course=Course(way=Way.TASK))
+        if course.way is Way.PLAN and await in_thread(is_general, question, turn.language, known):
+            return FurtherQuestion(known=known, course=Course(way=Way.ALONE))
         if course.way is Way.PLAN:
             reply = await in_thread(planned_reply, question, plan, known)
             course = msgspec.structs.replace(course, reply=reply)
@@ -104,16 +114,35 @@ async def further_steps(
     reply = course.reply
     if course.way is Way.WINDOW or (reply is not None and reply.search):
         reply = None
-        async with aclosing(_read_again(turn, further, tools, workers)) as steps:
-            async for step in steps:
-                if isinstance(step, Reply):
-                    reply = step
+        async with aclosing(_read_again(turn, further, tools, workers)) as again:
+            async for item in again:
+                if isinstance(item, Reply):
+                    reply = item
                 else:
-                    yield step
+                    yield item
     assert reply is not None
-    for found in findings_steps(reply.findings) if reply.findings else []:
-        yield found
-    yield Answer(markdown=reply.markdown.rstrip() + "\n", status=reply.status)
+    for done in reply_steps(reply):
+        yield done
+
+
+def quoted_reply(prompt: str, turn: Turn) -> Reply | None:
+    """The answer to a prompt that pastes an answer of this session; None if it pastes something else."""
+    exchange = quoted_answer(prompt, turn.history)
+    if exchange is None:
+        return None
+    findings = history.findings_of(exchange, turn.made_files)
+    asked = code_span(" ".join(exchange.prompt.split()), limit=120)
+    names = list(dict.fromkeys(one.evidence[0].source for one in findings if one.evidence))
+    told = facts_in_sentences(by_skill(findings), brief(findings, names), count=2) if findings else []
+    severe = [one for one in findings if one.severity.value != "info"]
+    lines = [f"**This is the answer to** {asked}.", " ".join(told), "\n".join(bulleted(severe, 3)) if severe else ""]
+    return Reply(markdown="\n\n".join(line for line in lines if line), findings=severe)
+
+
+def reply_steps(reply: Reply) -> list[Step | Answer]:
+    """The findings of a reply, then the answer."""
+    steps: list[Step | Answer] = [*findings_steps(reply.findings)] if reply.findings else []
+    return [*steps, Answer(markdown=reply.markdown.rstrip() + "\n", status=reply.status)]
 
 
 def _formatted_steps(requested: RequestedFormat, known: Known) -> list[Step | Answer]:

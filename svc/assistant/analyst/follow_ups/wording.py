@@ -1,4 +1,4 @@
-"""Findings in the words of a short answer: values, places, one line for a finding. Every value is made safe here. Pure."""
+"""Findings in the words of a short answer: values, places, a line for each. Every value is made safe here. Pure."""
 
 from __future__ import annotations
 
