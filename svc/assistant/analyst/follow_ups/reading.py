@@ -256,6 +256,10 @@ def polite_reply(kind: str, language: str) -> str:
     return replies.get(base_language(language), replies["en"])[kind]
 
 
+_BESIDE_JAPANESE = re.compile(r"(?<=[!-~])(?=[\u3040-\u30ff\u4e00-\u9fff])|(?<=[\u3040-\u30ff\u4e00-\u9fff])(?=[!-~])")
+"""Where a name borders on Japanese words, which have no spaces."""
+
+
 def read_ask(question: str, language: str, is_known: Callable[[str], bool]) -> Ask | None:
     """What a question asks; None if it is not one of those that are answered from what is known.
 
@@ -264,6 +268,7 @@ def read_ask(question: str, language: str, is_known: Callable[[str], bool]) -> A
         language: The session's.
         is_known: Whether a word names something in the findings.
     """
+    question = _BESIDE_JAPANESE.sub(" ", question)
     text = glossed(question, language)
     names = names_in(question, is_known)
     without = _without(text, names)
@@ -397,7 +402,7 @@ def _is_bare_and(without: str, names: list[str]) -> bool:
 
 
 def names_in(question: str, is_known: Callable[[str], bool]) -> list[str]:
-    """The values that a question names: addresses, files, quoted words, and words that name something in the findings."""
+    """The values that a question names: addresses, files, quoted words, and words that are values of the findings."""
     found = [(question.find(name), name) for name in particular_names(question) if not _CLOCK.fullmatch(name)]
     taken = " ".join(name for _, name in found)
     for match in re.finditer(r"[\w.@$-]{2,}(?:\\[\w.$-]+)?", question):
