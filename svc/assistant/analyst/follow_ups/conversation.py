@@ -212,6 +212,12 @@ def _is_known(known: Known) -> frozenset[str]:
 _WORDS = frozenset(
     [
         "password",
+        "phishing",
+        "fraud",
+        "spam",
+        "suspicious",
+        "malicious",
+        "ordinary",
         "publickey",
         "network",
         "console",

@@ -19,6 +19,7 @@ from svc.assistant.analyst.follow_ups.things import (
     about,
     facts_of,
     figures,
+    is_cut,
     named_as,
     own_of,
     things_in,
@@ -114,8 +115,10 @@ def how_many(ask: Ask, scene: Scene) -> Reply:
     if not things:
         return cannot_tell(ask.text, f"no finding names {escape(noun.many)}")
     more = f" The tool counted {stated:,} in all; it lists the first ones." if stated > len(things) else ""
-    text = f"**{plural(max(len(things), stated), noun.one, noun.many)}** in {listed(scene.known.names, 3)}: "
-    f"{listed(things, 10)}.{more}"
+    is_least = stated <= len(things) and is_cut(one for found in things.values() for one in found)
+    count = plural(max(len(things), stated), noun.one, noun.many)
+    lead = f"**{'At least ' if is_least else ''}{count}** in {listed(scene.known.names, 3)}"
+    text = f"{lead}: {listed(things, 10)}.{more}"
     return Reply(markdown=text, findings=used)
 
 
@@ -155,7 +158,11 @@ def _breakdown(findings: Sequence[AnyFinding], measure: Measure) -> str:
     ranked = _ranked(findings, measure, None)
     if not ranked:
         return ""
-    return " Most: " + ", ".join(f"{value_words(value)} ({figure.count:,})" for value, figure in ranked[:3]) + "."
+    return (
+        " Most: "
+        + ", ".join(f"{value_words(value)} ({figure.count:,})" for value, figure in ranked[:3] if figure.count)
+        + "."
+    )
 
 
 def _of_names(ask: Ask, scene: Scene) -> Reply:
@@ -211,8 +218,10 @@ def _count_line(ask: Ask, scene: Scene, name: str) -> tuple[list[str], list[AnyF
             else "**Cannot tell:** "
         )
         return [lead + mention_words(scene, name) + f"; the files were searched again.{missing_words(scene)}"], []
-    text = f"**No finding counts {escape(ask.measure.many)} of {value_words(name)}**; "
-    f"{mention_words(scene, name)}.{missing_words(scene)}"
+    text = (
+        f"**No finding counts {escape(ask.measure.many)} of {value_words(name)}**; "
+        f"{mention_words(scene, name)}.{missing_words(scene)}"
+    )
     return [text, *hit_lines(scene, name)], []
 
 
@@ -262,8 +271,10 @@ def most(ask: Ask, scene: Scene) -> Reply:
         for value, figure in ranked[1:5]
     ]
     value, figure = ranked[0]
-    head = f"**{value_words(value)}** has the {'fewest' if ask.is_least else 'most'}: "
-    f"{plural(figure.count, unit.one, unit.many)}"
+    head = (
+        f"**{value_words(value)}** has the {'fewest' if ask.is_least else 'most'}: "
+        f"{plural(figure.count, unit.one, unit.many)}"
+    )
     remarks = _where(figure.finding)
     return Reply(
         markdown="\n".join([f"{head} ({remarks})." if remarks else f"{head}.", *(["", *lines] if lines else [])]),

@@ -311,6 +311,11 @@ _QUALIFIERS = {
 _PLAIN = frozenset(
     [
         "involved",
+        "requested",
+        "visited",
+        "called",
+        "queried",
+        "opened",
         "different",
         "unique",
         "distinct",
@@ -428,11 +433,10 @@ def _without(text: str, names: list[str]) -> str:
 
 
 def _index(entries: Sequence[Noun | Measure], text: str) -> int | None:
-    """The entry whose word comes first in the text."""
-    found = [
-        (match.start(), number) for number, one in enumerate(entries) for match in [one.words.search(text)] if match
-    ]
-    return min(found)[1] if found else None
+    """The entry whose word comes first in the text; of several there, the longest."""
+    matches = [(one.words.search(text), number) for number, one in enumerate(entries)]
+    found = [(match.start(), -match.end(), number) for match, number in matches if match]
+    return min(found)[2] if found else None
 
 
 _SENTENCES = re.compile(

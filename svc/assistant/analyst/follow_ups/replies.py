@@ -25,8 +25,10 @@ from svc.assistant.analyst.follow_ups.things import (
     Thing,
     about,
     facts_of,
+    is_cut,
     named_as,
     own_of,
+    subject_field,
     things_in,
     things_of,
     worst,
@@ -193,8 +195,10 @@ def _times(ask: Ask, scene: Scene, *, is_end: bool) -> Reply:
     chosen = (max if is_end else min)(notable, key=lambda one: times.order(spans[id(one)][is_end]))
     moment = times.shown(spans[id(chosen)][is_end])
     lead = "The last notable activity ended" if is_end else "It started"
-    text = f"**{lead} at {moment}{remark}:** {titled(chosen)} "
-    f"({'; '.join(filter(None, (severity_words(chosen), place_of(chosen))))})."
+    text = (
+        f"**{lead} at {moment}{remark}:** {titled(chosen)} "
+        f"({'; '.join(filter(None, (severity_words(chosen), place_of(chosen))))})."
+    )
     return Reply(markdown=f"{text}\n\n{extent}", findings=[chosen])
 
 
@@ -271,8 +275,10 @@ def _timeline(ask: Ask, scene: Scene) -> Reply:
             status=reply.status,
         )
     span = times.whole_span(dated) or ("", "")
-    head = f"**Timeline{of}: {plural(len(dated), 'entry', 'entries')}, "
-    f"{times.span_words(*span)}{times.zone_remark(span)}.**"
+    head = (
+        f"**Timeline{of}: {plural(len(dated), 'entry', 'entries')}, "
+        f"{times.span_words(*span)}{times.zone_remark(span)}.**"
+    )
     extent = "" if ask.names else _extent(scene)
     return Reply(markdown="\n".join([head + extent, "", *bulleted(dated, TIMELINE_ROWS)]), findings=dated)
 
@@ -532,7 +538,9 @@ def _list_of(noun: Noun, findings: Sequence[AnyFinding], scene: Scene, ask: Ask)
     of = f" of {listed(ask.names)}" if ask.names else ""
     if not items:
         return cannot_tell(ask.text, f"no finding in {_inputs(scene)} names {escape(noun.many)}{of}")
-    head = f"**{plural(len(items), noun.one, noun.many)}{of}** in {_inputs(scene)}:"
+    at_least = "At least " if is_cut(thing for _, things in items for thing in things) else ""
+    head = f"**{at_least}{plural(len(items), noun.one, noun.many)}{of}** in {_inputs(scene)}"
+    head += " (the findings list only the first of a table):" if at_least else ":"
     lines = [_item_line(value, things) for value, things in items[:ROWS]]
     more = [f"- … and {listed([value for value, _ in items[ROWS:]], 30)}."] if len(items) > ROWS else []
     left = (
@@ -549,7 +557,8 @@ def _item_line(value: str, things: Sequence[Thing]) -> str:
     findings = [thing.finding for thing in things]
     own = own_of(findings, value) or [one for one in findings if one.kind not in SUMMARIES]
     figures = figure_words(findings, value)[:2]
-    remarks = [*figures, when(own[0]) if own else "", place_of(own[0]) if own else ""]
+    is_own = bool(own) and named_as(str(facts_of(own[0]).get(subject_field(own[0]))), value)
+    remarks = [*figures, when(own[0]) if is_own else "", place_of(own[0]) if own else ""]
     return f"- {value_words(value)}" + (f": {', '.join(one for one in remarks if one)}" if any(remarks) else "")
 
 

@@ -81,7 +81,7 @@ NOUNS = (
 """In the order in which a question is searched for them."""
 _MEMBER_KINDS = {"mail_attachment": "attachment", "archive_member": "member"}
 _INDICATOR_FIELDS = {
-    "ipv4": "address", "ipv6": "address", "address": "address", "domain": "domain", "url": "url", "host": "host",
+    "ipv4": "address", "ipv6": "address", "address": "address", "domain": "domain", "url": "url", "host": "domain",
     "md5": "hash", "sha1": "hash", "sha256": "hash", "sha512": "hash", "email": "email", "cve": "cve",
     "file_name": "file", "file_path": "file", "registry_key": "registry_key", "attack_technique": "techniques",
 }  # fmt: skip
@@ -269,6 +269,19 @@ def own_of(findings: Iterable[AnyFinding], name: str) -> list[AnyFinding]:
     single = [one for one in findings if one.kind not in SUMMARIES]
     valued = [one for one in single if any(named_as(thing.value, name) for thing in things_in(one))]
     return [one for one in valued if named_as(str(facts_of(one).get(subject_field(one))), name)] or valued
+
+
+TABLE_LIMITS = frozenset({15, 20, 25, 30, 50, 100, 200})
+"""How many rows tools keep of a table at most; one with so many may have lost others."""
+
+
+def is_cut(things: Iterable[Thing]) -> bool:
+    """Whether things are from a table that may hold only the first ones."""
+    for thing in things:
+        held = facts_of(thing.finding).get(thing.field.partition(".")[0])
+        if isinstance(held, list) and len(held) in TABLE_LIMITS:
+            return True
+    return False
 
 
 def mention_pattern(name: str) -> re.Pattern[str]:
