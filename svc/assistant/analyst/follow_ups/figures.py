@@ -116,8 +116,8 @@ def how_many(ask: Ask, scene: Scene) -> Reply:
         return cannot_tell(ask.text, f"no finding names {escape(noun.many)}")
     more = f" The tool counted {stated:,} in all; it lists the first ones." if stated > len(things) else ""
     is_least = stated <= len(things) and is_cut(one for found in things.values() for one in found)
-    count = plural(max(len(things), stated), noun.one, noun.many)
-    lead = f"**{'At least ' if is_least else ''}{count}** in {listed(scene.known.names, 3)}"
+    counted = plural(max(len(things), stated), noun.one, noun.many)
+    lead = f"**{'At least ' if is_least else ''}{counted}** in {listed(scene.known.names, 3)}"
     text = f"{lead}: {listed(things, 10)}.{more}"
     return Reply(markdown=text, findings=used)
 
