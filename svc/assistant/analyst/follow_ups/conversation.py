@@ -18,7 +18,7 @@ from svc.assistant.analyst.follow_up import FollowUpKind
 from svc.assistant.analyst.follow_ups.known import Known, contract_of_exchange
 from svc.assistant.analyst.follow_ups.reading import MAX_CHARS, Ask, AskKind, glossed, read_ask
 from svc.assistant.analyst.follow_ups.replies import filtered_reply, items_of, reply_to
-from svc.assistant.analyst.follow_ups.scene import Reply, Scene
+from svc.assistant.analyst.follow_ups.scene import Scene, ShortAnswer
 from svc.assistant.analyst.follow_ups.things import NOUNS, SUMMARIES, Noun, named_as, things_in, things_of
 from svc.assistant.analyst.follow_ups.wording import value_words
 from svc.assistant.analyst.matching import FILE_WORDS, GENERAL
@@ -146,7 +146,7 @@ class Course(msgspec.Struct, frozen=True, kw_only=True):
     """How a question is answered: the reply, or what to do for it."""
 
     way: Way
-    reply: Reply | None = None
+    reply: ShortAnswer | None = None
     ask: Ask | None = None
 
 
@@ -176,7 +176,7 @@ def course_of(question: str, language: str, known: Known, earlier: Sequence[Exch
     return Course(way=Way.PLAN)
 
 
-def _joined(question: str, language: str, known: Known) -> Reply | None:
+def _joined(question: str, language: str, known: Known) -> ShortAnswer | None:
     """The answers to the parts of a question that asks several things; None if it does not, or a part is not clear."""
     pieces = [question[start:stop] for start, stop in pieces_of(question)]
     asks = [_read(piece, language, known) for piece in pieces] if 1 < len(pieces) <= MAX_PARTS else []
@@ -187,7 +187,7 @@ def _joined(question: str, language: str, known: Known) -> Reply | None:
     if any(reply.search for reply in replies):
         return None
     states = {reply.status for reply in replies}
-    return Reply(
+    return ShortAnswer(
         markdown="\n\n".join(reply.markdown for reply in replies),
         findings=list({id(one): one for reply in replies for one in reply.findings}.values()),
         status=states.pop() if len(states) == 1 else AnswerStatus.PARTLY_ANSWERED,
@@ -331,18 +331,18 @@ def _is_ordinal(question: str, language: str, known: Known) -> bool:
     return ask is not None and ask.kind is AskKind.ORDINAL
 
 
-def _nth_finding(question: str, language: str, known: Known) -> Reply:
+def _nth_finding(question: str, language: str, known: Known) -> ShortAnswer:
     """The n-th of the findings of the latest answer, in its order."""
     ask = _read(question, language, known)
     found = [one for one in worst_first(known.latest) if one.kind not in SUMMARIES]
     index = (ask.number - 1 if ask.number > 0 else ask.number) if ask is not None else 0
     if not -len(found) <= index < len(found):
         markdown = f"**Cannot tell** {code_span(question, limit=160)}: the last answer has {len(found):,} findings."
-        return Reply(markdown=markdown, status=AnswerStatus.NOT_ANSWERED)
+        return ShortAnswer(markdown=markdown, status=AnswerStatus.NOT_ANSWERED)
     return filtered_reply([found[index]], (), len(found))
 
 
-def _kept(question: str, language: str, known: Known, earlier: Sequence[Exchange]) -> Reply | None:
+def _kept(question: str, language: str, known: Known, earlier: Sequence[Exchange]) -> ShortAnswer | None:
     """The answer to a question that keeps some of the latest findings; None if it is no such question."""
     text = glossed(question, language)
     back = history.follow_up(text, earlier, known=known.latest)
@@ -358,7 +358,7 @@ def _kept(question: str, language: str, known: Known, earlier: Sequence[Exchange
     return filtered_reply(list(kept), back.conditions, len(known.latest))
 
 
-def not_understood(question: str, known: Known, *, is_covered: bool = True) -> Reply:
+def not_understood(question: str, known: Known, *, is_covered: bool = True) -> ShortAnswer:
     """What was not understood, and what can be asked about what was read, with names that are in it.
 
     A question that yes or no answers is one, but not about anything that the tools look for (``is_covered``).
@@ -369,7 +369,7 @@ def not_understood(question: str, known: Known, *, is_covered: bool = True) -> R
     if not is_covered:
         lead = f"**Cannot tell** {quoted}: nothing that the tools look for in this evidence is about it."
     text = f"{lead}\n\nAbout {listed} you can ask: {'; '.join(examples(known))}."
-    return Reply(markdown=text, status=AnswerStatus.NOT_ANSWERED)
+    return ShortAnswer(markdown=text, status=AnswerStatus.NOT_ANSWERED)
 
 
 def examples(known: Known) -> list[str]:

@@ -6,7 +6,14 @@ from collections.abc import Iterable, Sequence
 
 from svc.assistant.analyst.follow_ups import times
 from svc.assistant.analyst.follow_ups.reading import Ask
-from svc.assistant.analyst.follow_ups.scene import Reply, Scene, cannot_tell, hit_lines, mention_words, missing_words
+from svc.assistant.analyst.follow_ups.scene import (
+    Scene,
+    ShortAnswer,
+    cannot_tell,
+    hit_lines,
+    mention_words,
+    missing_words,
+)
 from svc.assistant.analyst.follow_ups.things import (
     ACCOUNT,
     ADDRESS,
@@ -14,8 +21,8 @@ from svc.assistant.analyst.follow_ups.things import (
     NOUNS,
     SUMMARIES,
     Measure,
+    NamedThing,
     Noun,
-    Thing,
     about,
     facts_of,
     figures,
@@ -96,7 +103,7 @@ def _sum(found: Sequence[_Figure]) -> int:
     return sum(one.count for one in found)
 
 
-def how_many(ask: Ask, scene: Scene) -> Reply:
+def how_many(ask: Ask, scene: Scene) -> ShortAnswer:
     """Answer how many there are: of a name, or in all."""
     if ask.names:
         return _of_names(ask, scene)
@@ -104,7 +111,7 @@ def how_many(ask: Ask, scene: Scene) -> Reply:
     if ask.measure is not None and (total := _total(findings, ask.measure)):
         count, used = total
         text = f"**{plural(count, ask.measure.one, ask.measure.many)}** in {listed(scene.known.names, 3)}."
-        return Reply(markdown=text + _breakdown(findings, ask.measure), findings=used)
+        return ShortAnswer(markdown=text + _breakdown(findings, ask.measure), findings=used)
     noun = ask.noun
     if noun is None:
         reason = f"no finding counts {escape(ask.measure.many)}" if ask.measure else "what to count is not known"
@@ -119,7 +126,7 @@ def how_many(ask: Ask, scene: Scene) -> Reply:
     counted = plural(max(len(things), stated), noun.one, noun.many)
     lead = f"**{'At least ' if is_least else ''}{counted}** in {listed(scene.known.names, 3)}"
     text = f"{lead}: {listed(things, 10)}.{more}"
-    return Reply(markdown=text, findings=used)
+    return ShortAnswer(markdown=text, findings=used)
 
 
 def _stated_total(findings: Sequence[AnyFinding], noun: Noun) -> int:
@@ -165,7 +172,7 @@ def _breakdown(findings: Sequence[AnyFinding], measure: Measure) -> str:
     )
 
 
-def _of_names(ask: Ask, scene: Scene) -> Reply:
+def _of_names(ask: Ask, scene: Scene) -> ShortAnswer:
     findings = scene.known.findings
     lines: list[str] = []
     used: list[AnyFinding] = []
@@ -179,12 +186,12 @@ def _of_names(ask: Ask, scene: Scene) -> Reply:
         used += found
         is_told = is_told and (bool(found) or bool(scene.hits_of(name)))
     status = AnswerStatus.ANSWERED if is_told else AnswerStatus.NOT_ANSWERED
-    return Reply(markdown="\n".join(lines), findings=used, status=status)
+    return ShortAnswer(markdown="\n".join(lines), findings=used, status=status)
 
 
 def _figure_of(
     ask: Ask, findings: Sequence[AnyFinding], name: str
-) -> tuple[Measure, list[_Figure]] | list[Thing] | None:
+) -> tuple[Measure, list[_Figure]] | list[NamedThing] | None:
     """The figure that is asked for of a name: by its unit, else the things of a sort related to it, else its own."""
     known = {**figures_of(findings, name), **_links_of(findings, name)}
     if ask.measure is not None and ask.measure.one in known:
@@ -251,7 +258,7 @@ def _ranked(findings: Sequence[AnyFinding], measure: Measure, noun: Noun | None)
     return sorted(best.items(), key=lambda item: -item[1].count)
 
 
-def most(ask: Ask, scene: Scene) -> Reply:
+def most(ask: Ask, scene: Scene) -> ShortAnswer:
     """Answer which has the most, or the least."""
     findings = scene.known.findings
     ranked = _ranked(findings, ask.measure, ask.noun) if ask.measure else []
@@ -276,7 +283,7 @@ def most(ask: Ask, scene: Scene) -> Reply:
         f"{plural(figure.count, unit.one, unit.many)}"
     )
     remarks = _where(figure.finding)
-    return Reply(
+    return ShortAnswer(
         markdown="\n".join([f"{head} ({remarks})." if remarks else f"{head}.", *(["", *lines] if lines else [])]),
         findings=[one.finding for _, one in ranked[:5]],
     )
@@ -297,7 +304,7 @@ def _by_number(findings: Sequence[AnyFinding], noun: Noun) -> tuple[list[tuple[s
     return [], None
 
 
-def compared(ask: Ask, scene: Scene) -> Reply:
+def compared(ask: Ask, scene: Scene) -> ShortAnswer:
     """Two or more names side by side: figures, times, severity, and what each has to do with."""
     findings = scene.known.findings
     names = list(ask.names[:MAX_NAMES])
@@ -321,7 +328,7 @@ def compared(ask: Ask, scene: Scene) -> Reply:
     rows += _other_rows(scene, names, found)
     used = list({id(one): one for name in names for one in found[name]}.values())
     head = f"**{' and '.join(value_words(name) for name in names)} compared**"
-    return Reply(markdown=f"{head}\n\n" + table(("", *map(value_words, names)), rows), findings=used)
+    return ShortAnswer(markdown=f"{head}\n\n" + table(("", *map(value_words, names)), rows), findings=used)
 
 
 def _other_rows(scene: Scene, names: Sequence[str], found: dict[str, list[AnyFinding]]) -> list[tuple[str, ...]]:

@@ -14,7 +14,7 @@ from svc.assistant.analyst.follow_ups.conversation import not_understood
 from svc.assistant.analyst.follow_ups.known import Known
 from svc.assistant.analyst.follow_ups.reading import Ask, AskKind
 from svc.assistant.analyst.follow_ups.replies import reply_to, verdicts
-from svc.assistant.analyst.follow_ups.scene import Reply, Scene
+from svc.assistant.analyst.follow_ups.scene import Scene, ShortAnswer
 from svc.assistant.analyst.follow_ups.things import about
 from svc.assistant.analyst.particulars import answered, general, matchable_rules, names_in
 from svc.assistant.analyst.plan import Plan
@@ -55,12 +55,12 @@ def without_known(plan: Plan, known: Known) -> Plan:
     return msgspec.structs.replace(plan, skills=skills)
 
 
-def planned_reply(question: str, plan: Plan, known: Known) -> Reply:
+def planned_reply(question: str, plan: Plan, known: Known) -> ShortAnswer:
     """The answer to each clause of the question, from the findings; or that it was not understood."""
     if plan.unsupported:
         listed = "; it also cannot ".join(map(escape, plan.unsupported))
         text = f"**Not answered.** This analyst works offline and cannot yet {listed}."
-        return Reply(markdown=text, status=AnswerStatus.NOT_ANSWERED)
+        return ShortAnswer(markdown=text, status=AnswerStatus.NOT_ANSWERED)
     replies = [_clause_reply(clause, plan, known) for clause in plan.clauses[:3]]
     if not replies or all(one is None for one in replies):
         return not_understood(question, known, is_covered=not any(clause.is_yes_no for clause in plan.clauses))
@@ -68,7 +68,7 @@ def planned_reply(question: str, plan: Plan, known: Known) -> Reply:
     search = tuple(dict.fromkeys(name for one in made for name in one.search))
     states = {one.status for one in made}
     status = AnswerStatus.ANSWERED if states == {AnswerStatus.ANSWERED} else AnswerStatus.PARTLY_ANSWERED
-    return Reply(
+    return ShortAnswer(
         markdown="\n\n".join(one.markdown for one in made if one.markdown),
         findings=[finding for one in made for finding in one.findings],
         status=made[0].status if len(made) == 1 else status,
@@ -81,13 +81,13 @@ def named_in(plan: Plan, known: Known) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for clause in plan.clauses for name in names_in(clause, known.findings)))
 
 
-def _clause_reply(clause: Clause, plan: Plan, known: Known) -> Reply | None:
+def _clause_reply(clause: Clause, plan: Plan, known: Known) -> ShortAnswer | None:
     names = names_in(clause, known.findings)
     unknown = [name for name in names if not about(known.findings, name)]
     if unknown:
-        return Reply(search=tuple(unknown))
+        return ShortAnswer(search=tuple(unknown))
     if clause.kind is ClauseKind.OPEN and clause.is_yes_no and clause.is_general:
-        return Reply(markdown=general(clause, known.findings, _searched(known)), findings=_severe(known.findings))
+        return ShortAnswer(markdown=general(clause, known.findings, _searched(known)), findings=_severe(known.findings))
     if clause.kind is ClauseKind.OPEN:
         is_open = clause.is_general or any(word in clause.english.lower() for word in _OPEN_WORDS)
         return reply_to(Ask(kind=AskKind.SUMMARY, text=clause.text), Scene(known=known)) if is_open else None
@@ -98,17 +98,17 @@ def _clause_reply(clause: Clause, plan: Plan, known: Known) -> Reply | None:
     if particular.state is ClauseState.CANNOT_TELL and clause.kind is ClauseKind.NAMED:
         return _by_skill(clause, known)
     status = {ClauseState.ANSWERED: AnswerStatus.ANSWERED, ClauseState.PARTLY_ANSWERED: AnswerStatus.PARTLY_ANSWERED}
-    return Reply(markdown=particular.sentence, status=status.get(particular.state, AnswerStatus.NOT_ANSWERED))
+    return ShortAnswer(markdown=particular.sentence, status=status.get(particular.state, AnswerStatus.NOT_ANSWERED))
 
 
 _OPEN_WORDS = ("happen", "analy", "summar", "look", "check", "investigat", "triage", "story", "overview", "suspicious")
 
 
-def _by_skill(clause: Clause, known: Known) -> Reply | None:
+def _by_skill(clause: Clause, known: Known) -> ShortAnswer | None:
     """The verdict of the skills that a clause names."""
     findings = [one for one in known.findings if _is_of(skill_of_kind(one.kind), clause)]
     texts = verdicts(findings)
-    return Reply(markdown="\n\n".join(texts), findings=_severe(findings)) if texts else None
+    return ShortAnswer(markdown="\n\n".join(texts), findings=_severe(findings)) if texts else None
 
 
 def _is_of(skill: Skill | None, clause: Clause) -> bool:

@@ -10,8 +10,8 @@ from svc.assistant.analyst.follow_ups import times
 from svc.assistant.analyst.follow_ups.figures import compared, figure_words, how_many, most
 from svc.assistant.analyst.follow_ups.reading import Ask, AskKind, qualifier_of
 from svc.assistant.analyst.follow_ups.scene import (
-    Reply,
     Scene,
+    ShortAnswer,
     cannot_tell,
     hit_lines,
     mention_words,
@@ -21,8 +21,8 @@ from svc.assistant.analyst.follow_ups.scene import (
 from svc.assistant.analyst.follow_ups.things import (
     NOUNS,
     SUMMARIES,
+    NamedThing,
     Noun,
-    Thing,
     about,
     facts_of,
     is_cut,
@@ -76,12 +76,12 @@ _SEEN_TWICE = {"auth_account": "auth_source", "logon_account": "logon_source", "
 NOTABLE = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
 
 
-def reply_to(ask: Ask, scene: Scene) -> Reply:
+def reply_to(ask: Ask, scene: Scene) -> ShortAnswer:
     """The answer to a further question, or what must be searched for first."""
     return _REPLIES[ask.kind](ask, scene)
 
 
-def _who(ask: Ask, scene: Scene) -> Reply:
+def _who(ask: Ask, scene: Scene) -> ShortAnswer:
     findings = scene.known.findings
     found = _without_repetitions([one for one in worst_first(findings) if _is_success(one)])
     if ask.names:
@@ -90,14 +90,14 @@ def _who(ask: Ask, scene: Scene) -> Reply:
         severe = [one for one in found if one.severity in NOTABLE]
         if not severe:
             text = f"**No sign of it:** no accepted login in {_inputs(scene)} follows an attack."
-            return Reply(markdown="\n".join([text, "", *bulleted(found)]), findings=found)
+            return ShortAnswer(markdown="\n".join([text, "", *bulleted(found)]), findings=found)
         found = severe
     if not found:
         kinds = {one.kind for one in findings}
         reads = any(one.facts.records_logins for one in findings if isinstance(one.facts, AuthSummary))
         if reads or kinds.intersection(_LOGIN_READERS[1:]):
             text = f"**No accepted login** is recorded in {_inputs(scene)}."
-            return Reply(markdown=text)
+            return ShortAnswer(markdown=text)
         read_as = ", ".join(dict.fromkeys(f"{one.read_as}" for one in scene.known.read))
         answered = [one for one in findings if getattr(one.facts, "answered", 0)]
         extra = f" Closest to it: {'; '.join(map(titled, answered[:3]))}" if answered else ""
@@ -109,13 +109,13 @@ def _who(ask: Ask, scene: Scene) -> Reply:
     count = plural(len(found), "accepted login") if len(found) > 1 else "One accepted login"
     yes = "Yes: " if is_yes_no_question(ask.text) else ""
     lines = bulleted(found)
-    return Reply(markdown=f"**{yes}{count}:** {lead}{more}.\n\n" + "\n".join(lines), findings=found)
+    return ShortAnswer(markdown=f"**{yes}{count}:** {lead}{more}.\n\n" + "\n".join(lines), findings=found)
 
 
 _ATTACK = re.compile(r"\battack\w*|\bbrut\w*|\bguess\w*|\bspray\w*|\bcompromis\w*", re.IGNORECASE)
 
 
-def _who_of(ask: Ask, scene: Scene, accepted: Sequence[AnyFinding]) -> Reply:
+def _who_of(ask: Ask, scene: Scene, accepted: Sequence[AnyFinding]) -> ShortAnswer:
     """Whether the names that a question has got in."""
     unknown = [name for name in ask.names if not about(scene.known.findings, name)]
     if needed := scene.needs(unknown):
@@ -135,7 +135,7 @@ def _who_of(ask: Ask, scene: Scene, accepted: Sequence[AnyFinding]) -> Reply:
             own = [one for one in known if one.kind not in SUMMARIES]
             lines += bulleted(own, 3)
         used += own
-    return Reply(markdown="\n".join(lines), findings=used)
+    return ShortAnswer(markdown="\n".join(lines), findings=used)
 
 
 def _is_success(finding: AnyFinding) -> bool:
@@ -167,15 +167,15 @@ def _winner(finding: AnyFinding) -> str:
     return value_words(who) + (f" from {value_words(source)}" if source else "")
 
 
-def _start(ask: Ask, scene: Scene) -> Reply:
+def _start(ask: Ask, scene: Scene) -> ShortAnswer:
     return _times(ask, scene, is_end=False)
 
 
-def _end(ask: Ask, scene: Scene) -> Reply:
+def _end(ask: Ask, scene: Scene) -> ShortAnswer:
     return _times(ask, scene, is_end=True)
 
 
-def _times(ask: Ask, scene: Scene, *, is_end: bool) -> Reply:
+def _times(ask: Ask, scene: Scene, *, is_end: bool) -> ShortAnswer:
     """When something, or all of it, began and ended."""
     findings = scene.known.findings
     if ask.names:
@@ -188,7 +188,7 @@ def _times(ask: Ask, scene: Scene, *, is_end: bool) -> Reply:
     remark = times.zone_remark(whole)
     extent = f"The times in {_inputs(scene)} go from {times.shown(whole[0])} to {times.shown(whole[1])}{remark}."
     if not notable:
-        return Reply(
+        return ShortAnswer(
             markdown=f"**{'Last' if is_end else 'First'} time: {times.shown(whole[is_end])}{remark}.** {extent}"
         )
     spans = {id(one): times.span_of(one) or ("", "") for one in notable}
@@ -199,10 +199,10 @@ def _times(ask: Ask, scene: Scene, *, is_end: bool) -> Reply:
         f"**{lead} at {moment}{remark}:** {titled(chosen)} "
         f"({'; '.join(filter(None, (severity_words(chosen), place_of(chosen))))})."
     )
-    return Reply(markdown=f"{text}\n\n{extent}", findings=[chosen])
+    return ShortAnswer(markdown=f"{text}\n\n{extent}", findings=[chosen])
 
 
-def _duration(ask: Ask, scene: Scene) -> Reply:
+def _duration(ask: Ask, scene: Scene) -> ShortAnswer:
     """How long something, or the notable activity, lasted."""
     findings = scene.known.findings
     if ask.names:
@@ -215,10 +215,10 @@ def _duration(ask: Ask, scene: Scene) -> Reply:
     if span is None:
         return cannot_tell(ask.text, f"no finding about {of} has a time")
     text = f"**{times.length_words(*span)}:** {of} went from {times.shown(span[0])} to {times.shown(span[1])}"
-    return Reply(markdown=f"{text}{times.zone_remark(span)}.", findings=used)
+    return ShortAnswer(markdown=f"{text}{times.zone_remark(span)}.", findings=used)
 
 
-def _times_of(ask: Ask, scene: Scene) -> Reply:
+def _times_of(ask: Ask, scene: Scene) -> ShortAnswer:
     lines, used, unknown = [], [], []
     for name in ask.names:
         found = [one for one in about(scene.known.findings, name) if times.span_of(one) and one.kind not in SUMMARIES]
@@ -248,10 +248,10 @@ def _times_of(ask: Ask, scene: Scene) -> Reply:
                 f"**Cannot tell** when {value_words(name)} was seen: {reason}, and no finding has a time for it."
             )
             lines += hit_lines(scene, name)
-    return Reply(markdown="\n\n".join(lines), findings=used)
+    return ShortAnswer(markdown="\n\n".join(lines), findings=used)
 
 
-def _timeline(ask: Ask, scene: Scene) -> Reply:
+def _timeline(ask: Ask, scene: Scene) -> ShortAnswer:
     findings = scene.known.findings
     of = ""
     if ask.names:
@@ -269,7 +269,7 @@ def _timeline(ask: Ask, scene: Scene) -> Reply:
         extra = "; ".join(mention_words(scene, name) for name in ask.names if scene.hits_of(name))
         reply = cannot_tell(ask.text, reason + (f"; {extra}" if extra else ""))
         places = [f"- {line_of(one)}" for one in findings[:3]] if ask.names else []
-        return Reply(
+        return ShortAnswer(
             markdown="\n".join([reply.markdown, "", *places]).rstrip(),
             findings=findings if ask.names else (),
             status=reply.status,
@@ -280,7 +280,7 @@ def _timeline(ask: Ask, scene: Scene) -> Reply:
         f"{times.span_words(*span)}{times.zone_remark(span)}.**"
     )
     extent = "" if ask.names else _extent(scene)
-    return Reply(markdown="\n".join([head + extent, "", *bulleted(dated, TIMELINE_ROWS)]), findings=dated)
+    return ShortAnswer(markdown="\n".join([head + extent, "", *bulleted(dated, TIMELINE_ROWS)]), findings=dated)
 
 
 def _extent(scene: Scene) -> str:
@@ -288,7 +288,7 @@ def _extent(scene: Scene) -> str:
     return f" All times seen: {times.span_words(*whole)}." if whole else ""
 
 
-def _contains(ask: Ask, scene: Scene) -> Reply:
+def _contains(ask: Ask, scene: Scene) -> ShortAnswer:
     lines, used = [], []
     unknown = [name for name in ask.names if not _valued(scene, name)]
     if needed := scene.needs(unknown):
@@ -324,7 +324,7 @@ def _contains(ask: Ask, scene: Scene) -> Reply:
                 f"{mention_words(scene, name)}.{missing_words(scene)}"
             )
             status = AnswerStatus.NOT_ANSWERED
-    return Reply(markdown="\n".join(lines), findings=used, status=status)
+    return ShortAnswer(markdown="\n".join(lines), findings=used, status=status)
 
 
 def _valued(scene: Scene, name: str) -> list[AnyFinding]:
@@ -332,7 +332,7 @@ def _valued(scene: Scene, name: str) -> list[AnyFinding]:
     return [one for one in about(scene.known.findings, name) if one.evidence]
 
 
-def _about(ask: Ask, scene: Scene) -> Reply:
+def _about(ask: Ask, scene: Scene) -> ShortAnswer:
     unknown = [name for name in ask.names if not about(scene.known.findings, name)]
     if needed := scene.needs(unknown):
         return needed
@@ -351,7 +351,7 @@ def _about(ask: Ask, scene: Scene) -> Reply:
             blocks.append("\n".join(lines))
         is_told = is_told or bool(found) or any(one.facts.count for one in scene.hits_of(name))
     status = AnswerStatus.ANSWERED if is_told else AnswerStatus.NOT_ANSWERED
-    return Reply(markdown="\n\n".join(blocks), findings=used, status=status)
+    return ShortAnswer(markdown="\n\n".join(blocks), findings=used, status=status)
 
 
 def _told(scene: Scene, name: str, found: Sequence[AnyFinding]) -> list[str]:
@@ -383,7 +383,7 @@ def _rows_with(findings: Sequence[AnyFinding], name: str) -> list[str]:
     return list(rows)
 
 
-def _evidence(ask: Ask, scene: Scene) -> Reply:
+def _evidence(ask: Ask, scene: Scene) -> ShortAnswer:
     found = [one for name in ask.names for one in about(scene.known.findings, name)]
     unknown = [name for name in ask.names if not any(one.evidence for one in about(scene.known.findings, name))]
     if needed := scene.needs(unknown):
@@ -402,7 +402,7 @@ def _evidence(ask: Ask, scene: Scene) -> Reply:
         return cannot_tell(ask.text, reasons)
     of = f" for {listed(ask.names)}" if ask.names else ""
     more = f"\n- … and {len(shown) - EXCERPTS:,} more places." if len(shown) > EXCERPTS else ""
-    return Reply(
+    return ShortAnswer(
         markdown=f"**Evidence{of}** (first {len(lines)} of {max(len(shown), len(lines)):,} places):\n\n"
         + "\n".join(lines)
         + more,
@@ -416,7 +416,7 @@ def _steps(findings: Sequence[AnyFinding]) -> list[str]:
     return list(dict.fromkeys(steps))
 
 
-def _next(ask: Ask, scene: Scene) -> Reply:
+def _next(ask: Ask, scene: Scene) -> ShortAnswer:
     steps = _steps(scene.known.findings)
     if not steps:
         severe = [one for one in scene.known.findings if one.severity in NOTABLE]
@@ -427,7 +427,7 @@ def _next(ask: Ask, scene: Scene) -> Reply:
                 "Search your logs for the values found, and look at what the hosts that match did before and after.",
                 "Check what was not examined: the findings hold nothing that needs an action by itself.",
             ]
-    return Reply(markdown="**What to do next**\n\n" + "\n".join(f"- {step}" for step in steps[:STEPS]))
+    return ShortAnswer(markdown="**What to do next**\n\n" + "\n".join(f"- {step}" for step in steps[:STEPS]))
 
 
 def verdicts(findings: Sequence[AnyFinding]) -> list[str]:
@@ -455,17 +455,17 @@ def brief(known_findings: Sequence[AnyFinding], names: Sequence[str]) -> str:
     return " ".join([*sentences, *verdicts(known_findings)])
 
 
-def _summary(ask: Ask, scene: Scene) -> Reply:
+def _summary(ask: Ask, scene: Scene) -> ShortAnswer:
     findings = scene.known.findings
     if ask.number:
         sentences = facts_in_sentences(by_skill(findings), brief(findings, scene.known.names), count=ask.number)
-        return Reply(markdown=" ".join(sentences), findings=findings)
+        return ShortAnswer(markdown=" ".join(sentences), findings=findings)
     severe = _distinct([one for one in worst_first(findings) if one.severity in NOTABLE and one.kind not in SUMMARIES])
     lead = verdicts(findings)
     head = lead[0] if len(lead) == 1 else "\n".join(f"- {one}" for one in lead)
     lines = [f"- {line_of(one)}" for one in severe[:3]] if len(lead) < 2 else []
     blocks = [head, "\n".join(lines), f"Read: {_inputs(scene)}."]
-    return Reply(markdown="\n\n".join(block for block in blocks if block), findings=severe)
+    return ShortAnswer(markdown="\n\n".join(block for block in blocks if block), findings=severe)
 
 
 def _distinct(findings: Sequence[AnyFinding]) -> list[AnyFinding]:
@@ -473,7 +473,7 @@ def _distinct(findings: Sequence[AnyFinding]) -> list[AnyFinding]:
     return [one for one in findings if _SEEN_TWICE.get(one.kind) not in kinds]
 
 
-def _why(ask: Ask, scene: Scene) -> Reply:
+def _why(ask: Ask, scene: Scene) -> ShortAnswer:
     pool = [one for name in ask.names for one in about(scene.known.findings, name)] or scene.known.latest
     severe = [one for one in worst_first(pool) if one.severity in NOTABLE and one.kind not in SUMMARIES]
     severe = severe or [
@@ -487,15 +487,15 @@ def _why(ask: Ask, scene: Scene) -> Reply:
         lines.append(
             f"- **{titled(one)}** ({one.severity.value}, {one.confidence.value} confidence; {place_of(one)}).{why}"
         )
-    return Reply(markdown="**Because of these findings:**\n\n" + "\n".join(lines), findings=severe)
+    return ShortAnswer(markdown="**Because of these findings:**\n\n" + "\n".join(lines), findings=severe)
 
 
-def _origin(ask: Ask, scene: Scene) -> Reply:
+def _origin(ask: Ask, scene: Scene) -> ShortAnswer:
     severe = [one for one in worst_first(scene.known.findings) if one.severity in NOTABLE]
     return _list_of(_SOURCE, severe, scene, ask)
 
 
-def _list(ask: Ask, scene: Scene) -> Reply:
+def _list(ask: Ask, scene: Scene) -> ShortAnswer:
     assert ask.noun is not None
     findings: Sequence[AnyFinding] = scene.known.findings
     if ask.names:
@@ -517,7 +517,9 @@ def _qualifies(finding: AnyFinding, qualifier: str) -> bool:
             return True
 
 
-def items_of(noun: Noun, findings: Sequence[AnyFinding], names: Sequence[str] = ()) -> list[tuple[str, list[Thing]]]:
+def items_of(
+    noun: Noun, findings: Sequence[AnyFinding], names: Sequence[str] = ()
+) -> list[tuple[str, list[NamedThing]]]:
     """The things of a list in its order: those of the worst findings first, then those with the largest figures."""
     order = list(Severity)
     found = [
@@ -526,14 +528,14 @@ def items_of(noun: Noun, findings: Sequence[AnyFinding], names: Sequence[str] = 
         if not any(named_as(value, name) for name in names)
     ]
 
-    def rank(item: tuple[str, list[Thing]]) -> int:
+    def rank(item: tuple[str, list[NamedThing]]) -> int:
         own = [thing for thing in item[1] if thing.finding.kind not in SUMMARIES]
         return min((order.index(thing.finding.severity) for thing in own), default=len(order))
 
     return sorted(found, key=rank)
 
 
-def _list_of(noun: Noun, findings: Sequence[AnyFinding], scene: Scene, ask: Ask) -> Reply:
+def _list_of(noun: Noun, findings: Sequence[AnyFinding], scene: Scene, ask: Ask) -> ShortAnswer:
     items = items_of(noun, findings, ask.names)
     of = f" of {listed(ask.names)}" if ask.names else ""
     if not items:
@@ -549,10 +551,10 @@ def _list_of(noun: Noun, findings: Sequence[AnyFinding], scene: Scene, ask: Ask)
         else []
     )
     used = list({id(thing.finding): thing.finding for _, things in items for thing in things}.values())
-    return Reply(markdown="\n".join([head, "", *lines, *more, *left]), findings=used)
+    return ShortAnswer(markdown="\n".join([head, "", *lines, *more, *left]), findings=used)
 
 
-def _item_line(value: str, things: Sequence[Thing]) -> str:
+def _item_line(value: str, things: Sequence[NamedThing]) -> str:
     """A thing with its figures and where it is first seen."""
     findings = [thing.finding for thing in things]
     own = own_of(findings, value) or [one for one in findings if one.kind not in SUMMARIES]
@@ -562,20 +564,20 @@ def _item_line(value: str, things: Sequence[Thing]) -> str:
     return f"- {value_words(value)}" + (f": {', '.join(one for one in remarks if one)}" if any(remarks) else "")
 
 
-def filtered_reply(findings: Sequence[AnyFinding], conditions: Sequence[str], total: int) -> Reply:
+def filtered_reply(findings: Sequence[AnyFinding], conditions: Sequence[str], total: int) -> ShortAnswer:
     """The answer to a question that keeps some of the latest findings."""
     terms = ", ".join(escape(one) for one in conditions)
     head = f"**{len(findings):,} of {plural(total, 'finding')}**" + (f" ({terms})" if terms else "")
     if not findings:
-        return Reply(markdown=f"{head}: none of the findings of the last answer is {terms or 'meant'}.")
-    return Reply(markdown="\n".join([f"{head}:", "", *bulleted(findings, ROWS)]), findings=findings)
+        return ShortAnswer(markdown=f"{head}: none of the findings of the last answer is {terms or 'meant'}.")
+    return ShortAnswer(markdown="\n".join([f"{head}:", "", *bulleted(findings, ROWS)]), findings=findings)
 
 
 def _inputs(scene: Scene) -> str:
     return listed(scene.known.names, 3) or "what was read"
 
 
-_REPLIES: dict[AskKind, Callable[[Ask, Scene], Reply]] = {
+_REPLIES: dict[AskKind, Callable[[Ask, Scene], ShortAnswer]] = {
     AskKind.WHO: _who,
     AskKind.START: _start,
     AskKind.END: _end,

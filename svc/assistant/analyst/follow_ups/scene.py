@@ -17,7 +17,7 @@ EXCERPTS = 3
 EXCERPT_CHARS = 160
 
 
-class Reply(msgspec.Struct, frozen=True, kw_only=True):
+class ShortAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """An answer to a further question, and the findings that it is made from.
 
     ``search`` names values that the files must be searched for first; the rest of the reply then does not count.
@@ -40,18 +40,20 @@ class Scene(msgspec.Struct, frozen=True, kw_only=True):
     hits: Mapping[str, Sequence[Finding[Mentions]]] | None = None
     missing: tuple[str, ...] = ()
 
-    def needs(self, names: Sequence[str]) -> Reply | None:
+    def needs(self, names: Sequence[str]) -> ShortAnswer | None:
         """What to search for before the reply can be made; None if that was done."""
-        return Reply(search=tuple(names)) if names and self.hits is None else None
+        return ShortAnswer(search=tuple(names)) if names and self.hits is None else None
 
     def hits_of(self, name: str) -> list[Finding[Mentions]]:
         """The results of the search for a value, one for each input that was read."""
         return list((self.hits or {}).get(name, ()))
 
 
-def cannot_tell(text: str, reason: str) -> Reply:
+def cannot_tell(text: str, reason: str) -> ShortAnswer:
     """That the question cannot be answered, and why."""
-    return Reply(markdown=f"**Cannot tell** {code_span(text, limit=160)}: {reason}.", status=AnswerStatus.NOT_ANSWERED)
+    return ShortAnswer(
+        markdown=f"**Cannot tell** {code_span(text, limit=160)}: {reason}.", status=AnswerStatus.NOT_ANSWERED
+    )
 
 
 def searched_words(scene: Scene, name: str) -> str:

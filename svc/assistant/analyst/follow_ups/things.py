@@ -143,7 +143,7 @@ MEASURES = (
 """In the order in which a question is searched for them."""
 
 
-class Thing(msgspec.Struct, frozen=True, kw_only=True):
+class NamedThing(msgspec.Struct, frozen=True, kw_only=True):
     """A value in a finding: the field that holds it, and the row of a table that it is in, if it is."""
 
     value: str
@@ -172,24 +172,24 @@ def subject_field(finding: AnyFinding) -> str:
     return next((name for name in _SUBJECTS if isinstance(facts.get(name), str) and facts[name]), "")
 
 
-def things_in(finding: AnyFinding) -> Iterator[Thing]:
+def things_in(finding: AnyFinding) -> Iterator[NamedThing]:
     """Every named value of a finding, those of its tables too."""
     for field, held in facts_of(finding).items():
         for item in held if isinstance(held, list) else [held]:
             if isinstance(item, dict):
                 yield from (
-                    Thing(value=value, field=f"{field}.{name}", finding=finding, row=item)
+                    NamedThing(value=value, field=f"{field}.{name}", finding=finding, row=item)
                     for name, value in item.items()
                     if isinstance(value, str) and value
                 )
             elif isinstance(item, str) and item:
-                yield Thing(value=item, field=field, finding=finding)
+                yield NamedThing(value=item, field=field, finding=finding)
             elif isinstance(item, int) and field in ("port", "server_port"):
-                yield Thing(value=str(item), field=field, finding=finding)
-    yield from (Thing(value=one, field="techniques", finding=finding) for one in finding.techniques)
+                yield NamedThing(value=str(item), field=field, finding=finding)
+    yield from (NamedThing(value=one, field="techniques", finding=finding) for one in finding.techniques)
 
 
-def is_noun(thing: Thing, noun: Noun) -> bool:
+def is_noun(thing: NamedThing, noun: Noun) -> bool:
     """Whether a value is a thing of this sort."""
     facts, field = thing.finding.facts, thing.field
     if noun.one == "rule":
@@ -209,7 +209,7 @@ def is_noun(thing: Thing, noun: Noun) -> bool:
     return not (noun is ACCOUNT and field == "user" and thing.finding.kind == "pcap_credential" and not thing.value)
 
 
-def shown_value(thing: Thing, noun: Noun | None = None) -> str:
+def shown_value(thing: NamedThing, noun: Noun | None = None) -> str:
     """The value as it is listed: a rule by its title, an account without its ARN, a program without its folder."""
     if noun is not None and noun.one == "rule":
         return thing.finding.title
@@ -230,9 +230,9 @@ def named_as(value: str, name: str) -> bool:
     return short == name or (name.startswith("www.") and value == name[4:])
 
 
-def things_of(findings: Iterable[AnyFinding], noun: Noun) -> dict[str, list[Thing]]:
+def things_of(findings: Iterable[AnyFinding], noun: Noun) -> dict[str, list[NamedThing]]:
     """The things of one sort by their value, in the order of the findings."""
-    found: dict[str, list[Thing]] = {}
+    found: dict[str, list[NamedThing]] = {}
     names: dict[str, str] = {}
     for finding in findings:
         for thing in things_in(finding):
@@ -275,7 +275,7 @@ TABLE_LIMITS = frozenset({15, 20, 25, 30, 50, 100, 200})
 """How many rows tools keep of a table at most; one with so many may have lost others."""
 
 
-def is_cut(things: Iterable[Thing]) -> bool:
+def is_cut(things: Iterable[NamedThing]) -> bool:
     """Whether things are from a table that may hold only the first ones."""
     for thing in things:
         held = facts_of(thing.finding).get(thing.field.partition(".")[0])
@@ -300,7 +300,7 @@ def _texts(finding: AnyFinding) -> str:
     return "\n".join([finding.title, *values, *(one.excerpt for one in finding.evidence)])
 
 
-def figures(thing: Thing) -> list[tuple[Measure, int]]:
+def figures(thing: NamedThing) -> list[tuple[Measure, int]]:
     """The figures that belong to a thing: those of its finding if it is the subject, else those of its row."""
     kind, facts = thing.finding.kind, facts_of(thing.finding)
     if thing.row is not None:

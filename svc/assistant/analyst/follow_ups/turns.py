@@ -25,7 +25,7 @@ from svc.assistant.analyst.follow_ups.known import Known, known_of
 from svc.assistant.analyst.follow_ups.planned import names_new_task, planned_reply
 from svc.assistant.analyst.follow_ups.reading import MAX_CHARS, Ask, AskKind
 from svc.assistant.analyst.follow_ups.replies import brief, reply_to
-from svc.assistant.analyst.follow_ups.scene import Reply, Scene, cannot_tell
+from svc.assistant.analyst.follow_ups.scene import Scene, ShortAnswer, cannot_tell
 from svc.assistant.analyst.follow_ups.search import NAME_LINE, TOOL, Mentions
 from svc.assistant.analyst.follow_ups.things import SUMMARIES, about
 from svc.assistant.analyst.follow_ups.wording import bulleted
@@ -116,7 +116,7 @@ async def further_steps(
         reply = None
         async with aclosing(_read_again(turn, further, tools, workers)) as again:
             async for item in again:
-                if isinstance(item, Reply):
+                if isinstance(item, ShortAnswer):
                     reply = item
                 else:
                     yield item
@@ -125,7 +125,7 @@ async def further_steps(
         yield done
 
 
-def quoted_reply(prompt: str, turn: Turn) -> Reply | None:
+def quoted_reply(prompt: str, turn: Turn) -> ShortAnswer | None:
     """The answer to a prompt that pastes an answer of this session; None if it pastes something else."""
     exchange = quoted_answer(prompt, turn.history)
     if exchange is None:
@@ -136,10 +136,10 @@ def quoted_reply(prompt: str, turn: Turn) -> Reply | None:
     told = facts_in_sentences(by_skill(findings), brief(findings, names), count=2) if findings else []
     severe = [one for one in findings if one.severity.value != "info"]
     lines = [f"**This is the answer to** {asked}.", " ".join(told), "\n".join(bulleted(severe, 3)) if severe else ""]
-    return Reply(markdown="\n\n".join(line for line in lines if line), findings=severe)
+    return ShortAnswer(markdown="\n\n".join(line for line in lines if line), findings=severe)
 
 
-def reply_steps(reply: Reply) -> list[Step | Answer]:
+def reply_steps(reply: ShortAnswer) -> list[Step | Answer]:
     """The findings of a reply, then the answer."""
     steps: list[Step | Answer] = [*findings_steps(reply.findings)] if reply.findings else []
     return [*steps, Answer(markdown=reply.markdown.rstrip() + "\n", status=reply.status)]
@@ -154,7 +154,7 @@ def _formatted_steps(requested: RequestedFormat, known: Known) -> list[Step | An
 
 async def _read_again(
     turn: Turn, further: FurtherQuestion, tools: Tools, workers: Workers
-) -> AsyncGenerator[Step | Reply, None]:
+) -> AsyncGenerator[Step | ShortAnswer, None]:
     """Open the archives, then search the files or run the tools of logs for a time of day."""
     whole = turn
     async with aclosing(tools.with_members(turn)) as opened:
@@ -171,7 +171,7 @@ async def _read_again(
                     yield step
 
 
-async def _search(turn: Turn, further: FurtherQuestion, workers: Workers) -> AsyncGenerator[Step | Reply, None]:
+async def _search(turn: Turn, further: FurtherQuestion, workers: Workers) -> AsyncGenerator[Step | ShortAnswer, None]:
     """Search every file that was an input of the session's reports."""
     known, reply = further.known, further.course.reply
     assert reply is not None
@@ -205,7 +205,7 @@ def _opened(turn: Turn, inputs: set[str]) -> set[str]:
     return {name for name in inputs if any(file.name.startswith(f"{name}/") for file in turn.files)}
 
 
-def _searched_reply(course: Course, scene: Scene) -> Reply:
+def _searched_reply(course: Course, scene: Scene) -> ShortAnswer:
     if course.ask is not None:
         return reply_to(course.ask, scene)
     assert course.reply is not None
@@ -235,7 +235,7 @@ def _inputs(turn: Turn, known: Known) -> list[TurnFile]:
     return files[:MAX_SEARCHED]
 
 
-async def _window(turn: Turn, further: FurtherQuestion, tools: Tools) -> AsyncGenerator[Step | Reply, None]:
+async def _window(turn: Turn, further: FurtherQuestion, tools: Tools) -> AsyncGenerator[Step | ShortAnswer, None]:
     """Run the tools that take a time of day again; of other findings, keep those of that time."""
     known, ask = further.known, further.course.ask
     assert ask is not None
@@ -258,7 +258,7 @@ async def _window(turn: Turn, further: FurtherQuestion, tools: Tools) -> AsyncGe
     yield await in_thread(_window_reply, known, ask, found, again)
 
 
-def _window_reply(known: Known, ask: Ask, found: Sequence[AnyFinding], again: set[str]) -> Reply:
+def _window_reply(known: Known, ask: Ask, found: Sequence[AnyFinding], again: set[str]) -> ShortAnswer:
     """What happened in a time of day."""
     text, options = ask.text, ask.options
     rest = [one for skill, mine in by_skill(known.findings) if skill.name not in again for one in mine]
@@ -274,9 +274,9 @@ def _window_reply(known: Known, ask: Ask, found: Sequence[AnyFinding], again: se
     summaries = [one for one in found if one.kind in SUMMARIES]
     note = " The log was read again for it." if again else ""
     if not inside:
-        return Reply(markdown=f"**Nothing found {words}.**{note}", findings=summaries)
+        return ShortAnswer(markdown=f"**Nothing found {words}.**{note}", findings=summaries)
     head = f"**{plural(len(inside), 'finding')} {words}.**{note}"
-    return Reply(markdown="\n".join([head, "", *bulleted(inside, 12)]), findings=[*inside, *summaries])
+    return ShortAnswer(markdown="\n".join([head, "", *bulleted(inside, 12)]), findings=[*inside, *summaries])
 
 
 def _is_within(finding: AnyFinding, options: dict[str, str]) -> bool:
