@@ -82,7 +82,7 @@ def turn_file(name: str, content: bytes, *, is_new: bool = True) -> TurnFile:
 
 async def ask(
     question: str,
-    *files: tuple[str, bytes],
+    *files: tuple[str, bytes] | tuple[str, bytes, bool],
     history: Sequence[Exchange] = (),
     language: str = "en",
     model: str = "svc-1.1",
@@ -92,7 +92,7 @@ async def ask(
     turn = Turn(
         session_id="s",
         prompt=question,
-        files=tuple(turn_file(*file) for file in files),
+        files=tuple(turn_file(name, content, is_new=not old) for name, content, *old in files),
         history=tuple(history),
         language=language,
         model=model,

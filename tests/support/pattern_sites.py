@@ -25,6 +25,10 @@ _NOT_IMPORTED = re.compile(r"\.__main__$")
 RUN_TIME = {
     "analyst/asked_values.py:_word": r"[r'(?:^|_)count(?=_|$)']",
     "analyst/choices.py:_has_words": r"[r'(?<!\w)aa(?!\w)']",
+    "analyst/follow_ups/reading.py:glossed": "[one for table in _glossary().questions.values() for one in table]",
+    "analyst/follow_ups/things.py:mention_pattern": (
+        "[mention_pattern(name).pattern for name in ('10.0.0.1', 'aa-7', 'a.example')]"
+    ),
     "analyst/format_reading.py:_xml": r"[r'<answer>([^<>\n]{1,80})</']",
     "analyst/format_reading.py:_form": r"[r'\bjson\b(?! file| object in)', r'\bjson\b']",
     "analyst/particulars.py:_mentions": r"[r'(?<![\w.-])aaa(?![\w-]|\.\w)']",

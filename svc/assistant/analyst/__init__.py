@@ -22,6 +22,12 @@ from svc.assistant.analyst.collection_plan import READABLE_LABELS, planned, to_e
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
 from svc.assistant.analyst.findings_messages import findings_steps
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
+from svc.assistant.analyst.follow_ups.conversation import Way, as_lookup, is_alone
+from svc.assistant.analyst.follow_ups.known import Known, known_of
+from svc.assistant.analyst.follow_ups.planned import without_known
+from svc.assistant.analyst.follow_ups.reading import polite_kind, polite_reply
+from svc.assistant.analyst.follow_ups.search import TOOL as SEARCH_TOOL
+from svc.assistant.analyst.follow_ups.turns import further_question, further_steps, quoted_reply, reply_steps
 from svc.assistant.analyst.particulars import (
     Particular,
     answered,
@@ -30,7 +36,7 @@ from svc.assistant.analyst.particulars import (
     matchable_rules,
     named_values,
 )
-from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, read_question
+from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback
 from svc.assistant.analyst.structured_answer import formatted_answer, structured_answer
 from svc.assistant.analyst.translation import gist, translated
 from svc.assistant.collections.expanded import ExpandedFiles
@@ -53,7 +59,12 @@ from svc.untrusted.markup import plural
 __all__ = ["Analyst", "coverage_step", "picture_step"]
 
 COVERAGE_TITLE = "coverage"
-_PRELOAD = (__name__, *(skill.tool.partition(":")[0] for skill in SKILLS), UNPACKING_MODULE)
+_PRELOAD = (
+    __name__,
+    *(skill.tool.partition(":")[0] for skill in SKILLS),
+    UNPACKING_MODULE,
+    SEARCH_TOOL.partition(":")[0],
+)
 _NOTHING_EXPANDED = ExpandedFiles(files=())
 _UNPACKING = "unpacking"  # the actor of progress
 _TASK_INPUTS = 5  # named for each task
@@ -91,27 +102,70 @@ class Analyst(Assistant):
 
         A turn in which no skill runs has no ``source`` message, unless it filters earlier findings.
         """
+        if kind := polite_kind(turn.prompt):
+            yield Answer(markdown=polite_reply(kind, turn.language) + "\n", status=AnswerStatus.ANSWERED)
+            return
         requested = await self.requested_format(turn)
-        follow_up = await in_thread(
-            history.follow_up,
-            requested.prompt,
-            turn.history,
-            made_files=turn.made_files,
-            is_form_given=requested.format is not AnswerFormat.PROSE,
-            has_new_files=any(file.is_new for file in turn.files),
-        )
-        if follow_up is not None and not follow_up.options:
-            steps = self._follow_up(turn, requested, follow_up)
-        else:
-            steps = self._with_members(turn, requested, follow_up)
-        async with aclosing(steps):
+        async with aclosing(self._steps(turn, requested)) as steps:
             async for step in steps:
                 yield _in_language(step, turn.language) if requested.format is AnswerFormat.PROSE else step
 
-    async def _with_members(
-        self, turn: Turn, requested: RequestedFormat, follow_up: FollowUp | None
+    async def _steps(self, turn: Turn, requested: RequestedFormat) -> AsyncGenerator[Step | Answer, None]:
+        """Answer what is in the question itself, else what the session knows, else what the files hold."""
+        has_new_files = any(file.is_new for file in turn.files)
+        own: bool = await self._workers.call(is_alone, requested.prompt, turn.language, has_new_files=has_new_files)
+        if own and (turn.files or turn.history):
+            steps = self._alone(turn, requested)
+        elif (back := await in_thread(_back_reference, turn, requested)) is not None:
+            steps = self._follow_up(turn, requested, back)
+        elif (further := await further_question(turn, requested, self)) is None:
+            steps = self._whole(turn, requested)
+        elif further.course.way is Way.ALONE:
+            steps = self._alone(turn, requested)
+        elif further.course.way is Way.TASK:
+            steps = self._whole(turn, requested, further.known)
+        else:
+            steps = further_steps(turn, requested, further, self, self._workers)
+        async with aclosing(steps):
+            async for step in steps:
+                yield step
+
+    async def _alone(self, turn: Turn, requested: RequestedFormat) -> AsyncGenerator[Step | Answer, None]:
+        """Answer what is in the question itself: the session's files are not meant."""
+        quoted = await in_thread(quoted_reply, requested.prompt, turn)
+        if quoted is not None and requested.format is AnswerFormat.PROSE:
+            for done in reply_steps(quoted):
+                yield done
+            return
+        requested = requested.with_prompt(as_lookup(requested.prompt))
+        async with aclosing(self._whole(msgspec.structs.replace(turn, files=()), requested)) as steps:
+            async for step in steps:
+                yield step
+
+    async def _whole(
+        self, turn: Turn, requested: RequestedFormat, known: Known | None = None
     ) -> AsyncGenerator[Step | Answer, None]:
-        """Expand the archives, then answer; what was unpacked is deleted however the turn ends."""
+        """Read the evidence for a question of its own; tools whose report is known do not run again."""
+        async with aclosing(self._expanded(turn)) as opened:
+            async for item in opened:
+                if isinstance(item, Step):
+                    yield item
+                    continue
+                whole, expanded = item
+                question, plan = await self.plan(whole, requested.prompt, expanded)
+                plan = without_known(plan, known) if known is not None else plan
+                async with aclosing(self._investigate(whole, requested, question, plan)) as steps:
+                    async for step in steps:
+                        yield step
+
+    async def with_members(self, turn: Turn) -> AsyncGenerator[Step | Turn, None]:
+        """Yield progress, then the turn with the members of its archives; they are deleted when it is closed."""
+        async with aclosing(self._expanded(turn)) as opened:
+            async for item in opened:
+                yield item if isinstance(item, Step) else item[0]
+
+    async def _expanded(self, turn: Turn) -> AsyncGenerator[Step | tuple[Turn, ExpandedFiles], None]:
+        """Expand the archives: what was unpacked is deleted however the turn ends."""
         expansion = Expansion(self._workers, labels=READABLE_LABELS, root=spool_root())
         current, earlier = to_expand(turn.files)
         expanded = ExpandedFiles(files=())
@@ -126,15 +180,7 @@ class Analyst(Assistant):
                         yield _info(text, State.RETRIEVING, actor=_UNPACKING, progress=counted)
                     else:
                         yield _info(on_one_line(item), State.RETRIEVING)
-            turn = msgspec.structs.replace(turn, files=(*earlier, *expanded.files))
-            if follow_up is not None:
-                steps = self._follow_up(turn, requested, follow_up)
-            else:
-                question, plan = await self.plan(turn, requested.prompt, expanded)
-                steps = self._investigate(turn, requested, question, plan)
-            async with aclosing(steps):
-                async for step in steps:
-                    yield step
+            yield msgspec.structs.replace(turn, files=(*earlier, *expanded.files)), expanded
         finally:
             await expansion.close()
 
@@ -267,7 +313,7 @@ class Analyst(Assistant):
     async def _follow_up(
         self, turn: Turn, requested: RequestedFormat, follow_up: FollowUp
     ) -> AsyncGenerator[Step | Answer, None]:
-        """Answer from the earlier questions and findings of the session; run a tool again only for a time of day."""
+        """Answer from the earlier questions and findings of the session."""
         yield _info(f"searching {plural(len(turn.history), 'earlier question')}", State.RETRIEVING)
         if follow_up.kind is FollowUpKind.QUESTIONS:
             yield Answer(markdown=render.earlier_questions(turn.history), status=AnswerStatus.ANSWERED)
@@ -277,14 +323,6 @@ class Analyst(Assistant):
             yield Answer(markdown=render.no_earlier_findings(), status=AnswerStatus.NOT_ANSWERED)
             return
         exchange, findings = known
-        calls = history.rerun_calls(exchange, findings, turn.files, follow_up.options) if follow_up.options else []
-        if calls:
-            skills = [_rerun(skill, calls) for skill in dict.fromkeys(call.skill for call in calls)]
-            question = await self._workers.call(read_question, requested.prompt, turn.files, language=turn.language)
-            async with aclosing(self._investigate(turn, requested, question, Plan(skills=tuple(skills)))) as steps:
-                async for step in steps:
-                    yield step
-            return
         unknown = history.unknown_count(exchange, findings)
         for step in await in_thread(_filtered_steps, requested, follow_up, findings, unknown):
             yield step
@@ -358,9 +396,22 @@ def _without_covered(results: Sequence[SkillResult]) -> list[SkillResult]:
     ]
 
 
-def _rerun(skill: Skill, calls: Sequence[Call]) -> PlannedSkill:
-    of_skill = tuple(call for call in calls if call.skill == skill)
-    return PlannedSkill(skill=skill, calls=of_skill, reason="same log, different time of day")
+def _back_reference(turn: Turn, requested: RequestedFormat) -> FollowUp | None:
+    """What the prompt asks of the questions and findings of the session as they are, or in data."""
+    is_form_given = requested.format is not AnswerFormat.PROSE
+    back = history.follow_up(
+        requested.prompt,
+        turn.history,
+        made_files=turn.made_files,
+        is_form_given=is_form_given,
+        has_new_files=any(file.is_new for file in turn.files),
+    )
+    if back is None or back.kind is FollowUpKind.QUESTIONS:
+        return back
+    is_known = known_of(turn.history) is not None
+    if back.kind is FollowUpKind.FINDINGS:
+        return None if is_known else back
+    return None if back.options or (is_known and not is_form_given) else back
 
 
 def _filtered_steps(

@@ -114,7 +114,7 @@ def clauses_of(text: str, glossed: str, skills_named_in: Callable[[str], Sequenc
         return ()
     if glossed != text:
         return (_clause(text, glossed, skills_named_in(glossed)),)
-    pieces = [text[start:stop] for start, stop in _pieces(text)]
+    pieces = [text[start:stop] for start, stop in pieces_of(text)]
     clauses = [_clause(piece, piece, skills_named_in(piece)) for piece in pieces]
     asking = [
         clause
@@ -124,7 +124,7 @@ def clauses_of(text: str, glossed: str, skills_named_in: Callable[[str], Sequenc
     return tuple(asking or clauses[:1])
 
 
-def _pieces(text: str) -> list[tuple[int, int]]:
+def pieces_of(text: str) -> list[tuple[int, int]]:
     """Start and end of each sentence, or of each part of one that asks something by itself."""
     pieces: list[tuple[int, int]] = []
     start, is_sentence = 0, True

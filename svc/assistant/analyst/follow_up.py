@@ -184,6 +184,7 @@ def follow_up(
     made_files: Sequence[TurnFile] = (),
     is_form_given: bool = False,
     has_new_files: bool = False,
+    known: Sequence[AnyFinding] = (),
 ) -> FollowUp | None:
     """Return what the prompt asks of the history, or None if it is a new question.
 
@@ -193,6 +194,7 @@ def follow_up(
         made_files: The files with the findings of turns that found many.
         is_form_given: Whether such words ("as CSV") were removed; alone they ask for the known findings in that form.
         has_new_files: Whether files came with the question; words that name no tool then refer to these files.
+        known: The findings of the last answer that had any, if they were read already.
     """
     if len(prompt) > MAX_FOLLOW_UP_CHARS:
         return None
@@ -201,23 +203,30 @@ def follow_up(
         return FollowUp(kind=FollowUpKind.QUESTIONS)
     if _EARLIER_FINDINGS.search(question):
         return FollowUp(kind=FollowUpKind.FINDINGS)
-    if latest(history) is None:
+    if not known and latest(history) is None:
         return None
     if is_form_given and (not question.strip() or _NO_FILTER.fullmatch(question)):
         return FollowUp(kind=FollowUpKind.FINDINGS)
     limit = _limit(question)
-    refers_back = _BACK_REFERENCE.search(question) is not None or limit is not None
-    if not refers_back and (has_new_files or not _may_be_bare(prompt)):
+    is_back = refers_back(question)
+    if not is_back and (has_new_files or not _may_be_bare(prompt)):
         return None
-    known = latest(history, made_files)
-    if known is None or (not refers_back and not _is_bare(question, known[1])):
+    if not known:
+        last = latest(history, made_files)
+        known = last[1] if last is not None else ()
+    if not known or (not is_back and not _is_bare(question, known)):
         return None
     return FollowUp(
         kind=FollowUpKind.COUNT if _HOW_MANY.search(question) else FollowUpKind.FILTER,
-        conditions=tuple(label for label, _ in _conditions(question, known[1])),
+        conditions=tuple(label for label, _ in _conditions(question, known)),
         options=window_of(question),
         limit=limit,
     )
+
+
+def refers_back(question: str) -> bool:
+    """Whether a question says that it means earlier findings: "these", "only the …", "top 3"."""
+    return _BACK_REFERENCE.search(question) is not None or _limit(question) is not None
 
 
 def _may_be_bare(prompt: str) -> bool:
@@ -251,9 +260,12 @@ def filtered(prompt: str, findings: Sequence[AnyFinding]) -> Sequence[AnyFinding
 
 
 def rerun_calls(
-    exchange: Exchange, findings: Sequence[AnyFinding], files: Sequence[TurnFile], options: dict[str, str]
+    prompt: str, findings: Sequence[AnyFinding], files: Sequence[TurnFile], options: dict[str, str]
 ) -> list[Call]:
-    """The calls that read the same logs again for a time of day; a log that is no longer attached is left out."""
+    """The calls that read the same logs again for a time of day; a log that is no longer attached is left out.
+
+    ``prompt`` is the one whose pasted text was read.
+    """
     read: dict[tuple[str, str], Skill] = {}
     for finding in findings:
         skill = skill_of_kind(finding.kind)
@@ -263,7 +275,7 @@ def rerun_calls(
     for (_, source), skill in read.items():
         source_input: TurnFile | str | None = next((file for file in files if file.name == source), None)
         if source_input is None and source == PROMPT:
-            source_input = exchange.prompt
+            source_input = prompt or None
         if source_input is not None:
             supported = {name: value for name, value in options.items() if name in skill.takes}
             calls.append(Call(skill=skill, input=source_input, options=supported))
@@ -371,7 +383,35 @@ def scope_of(finding: AnyFinding) -> str:
         case LogonSource(source=address) | LogonSuccess(source=address):
             return _scope_of_address(address)
         case _:
-            return ""
+            return _scope_of_values(finding)
+
+
+def _scope_of_values(finding: AnyFinding) -> str:
+    """``external`` if a finding of another kind has an address from outside, ``internal`` if it has only others."""
+    if finding.kind in _SUMMARY_KINDS or finding.kind.endswith("_summary") or finding.kind == "timeline":
+        return ""
+    facts = columns(finding)
+    if isinstance(facts.get("url"), str) and facts["url"]:
+        return "external"
+    held = [value for name in _ENDS for value in _as_list(facts.get(name))]
+    scopes = {_scope_of_address(value) for value in held if isinstance(value, str) and _is_address(value)}
+    return next((scope for scope in ("external", "internal") if scope in scopes), "")
+
+
+_ENDS = ("source", "client", "clients", "server", "address", "addresses", "ip", "target", "value")
+"""Fields that name an end of a connection."""
+
+
+def _as_list(value: object) -> list[object]:
+    return value if isinstance(value, list) else [value]
+
+
+def _is_address(value: str) -> bool:
+    try:
+        ipaddress.ip_address(value.partition("%")[0])
+    except ValueError:
+        return False
+    return True
 
 
 def _scope_of_address(address: str) -> str:

@@ -196,7 +196,7 @@ def make_plan(question: Question) -> Plan:
         skills = merged(skills, _by_content(question, has_skills=bool(skills)))
     elif not skills and not unsupported:
         skills = _by_content(question)
-    if not (skills or unsupported or question.files or _has_paste(question)) and GENERAL.search(question.glossed):
+    if not (skills or unsupported or question.files or has_paste(question)) and GENERAL.search(question.glossed):
         lookup = skill_named(_LOOKUP)
         skills = [_plan_skill(lookup, [question.prompt], question, "a question about a subject")]
         clauses = (Clause(text=question.text[:CLAUSE_CHARS], kind=ClauseKind.NAMED, skills=(_LOOKUP,)),)
@@ -206,7 +206,7 @@ def make_plan(question: Question) -> Plan:
         unsupported=tuple(dict.fromkeys([*unsupported, *map(_experimental_only, experimental)])),
         unanswered=_unanswered(named, skills),
         clauses=() if GREETING.fullmatch(question.prompt) else clauses,
-        has_paste=_has_paste(question),
+        has_paste=has_paste(question),
         files=_files_meant(question, skills),
     )
 
@@ -322,9 +322,9 @@ def _by_words(named: Sequence[SkillCandidate], question: Question) -> list[Plann
     taken = {candidate.clause for candidate in full}
     taken |= {one.clause for one in named if any(_search(other.skill.strong, one.clause) for other in full)}
     kept: list[PlannedSkill] = []
-    has_paste = _has_paste(question)
+    is_pasted = has_paste(question)
     for (candidate, skill), is_bare in zip(planned, bare, strict=True):
-        if is_bare and (candidate.clause in taken or not (candidate.skill.reads_question or has_paste)):
+        if is_bare and (candidate.clause in taken or not (candidate.skill.reads_question or is_pasted)):
             continue
         taken.add(candidate.clause)
         kept.append(skill)
@@ -437,7 +437,7 @@ def _pasted(question: Question) -> str:
     return rest
 
 
-def _has_paste(question: Question) -> bool:
+def has_paste(question: Question) -> bool:
     """Whether the prompt contains more than a question: text pasted around it, or quoted as code in it."""
     return len("".join(_pasted(question).split())) >= PASTE_CHARS or _CODE.search(question.text) is not None
 
@@ -458,7 +458,7 @@ def _by_content(question: Question, *, has_skills: bool = False) -> list[Planned
     has_encoded = decoding.content.search(sample) is not None
     if has_encoded and not is_pasted:
         return [_plan_skill(decoding, prompt, question, "encoded text")]
-    if listing.content.search(sample) and (is_pasted or (LOOK.search(question.glossed) and _has_paste(question))):
+    if listing.content.search(sample) and (is_pasted or (LOOK.search(question.glossed) and has_paste(question))):
         return [_plan_skill(listing, prompt, question, "text with indicators")]
     return [_plan_skill(decoding, prompt, question, "encoded text")] if has_encoded else []
 

@@ -1,0 +1,288 @@
+"""Run a further question: from what is known, after a search of the files, or by reading logs for a time of day."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from typing import Protocol
+
+import msgspec
+
+from svc.assistant.analyst import follow_up as history
+from svc.assistant.analyst.contract import SkillResult
+from svc.assistant.analyst.findings_messages import findings_steps
+from svc.assistant.analyst.follow_up import by_skill
+from svc.assistant.analyst.follow_ups import times
+from svc.assistant.analyst.follow_ups.conversation import (
+    Course,
+    Way,
+    course_of,
+    is_general,
+    quoted_answer,
+    same_question,
+)
+from svc.assistant.analyst.follow_ups.known import Known, known_of
+from svc.assistant.analyst.follow_ups.planned import names_new_task, planned_reply
+from svc.assistant.analyst.follow_ups.reading import MAX_CHARS, Ask, AskKind
+from svc.assistant.analyst.follow_ups.replies import brief, reply_to
+from svc.assistant.analyst.follow_ups.scene import Scene, ShortAnswer, cannot_tell
+from svc.assistant.analyst.follow_ups.search import NAME_LINE, TOOL, Mentions
+from svc.assistant.analyst.follow_ups.things import SUMMARIES, about
+from svc.assistant.analyst.follow_ups.wording import bulleted
+from svc.assistant.analyst.format_types import AnswerFormat, RequestedFormat
+from svc.assistant.analyst.plan import PROMPT, Plan, PlannedSkill, Question, question_of
+from svc.assistant.analyst.short_prose import facts_in_sentences
+from svc.assistant.analyst.structured_answer import structured_answer
+from svc.assistant.findings import AnyFinding, Finding, InputKind, with_facts
+from svc.assistant.turn import Answer, Step, Turn, TurnFile
+from svc.assistant.workers.pool import Job, Workers
+from svc.assistant.workers.threads import in_thread
+from svc.messages import AnswerStatus, State
+from svc.untrusted.characters import on_one_line
+from svc.untrusted.markup import code_span, plural
+
+MAX_SEARCHED = 1_000  # files of one question
+
+
+class Tools(Protocol):
+    """What a further question needs of the analyst."""
+
+    async def plan(self, turn: Turn, prompt: str) -> tuple[Question, Plan]:
+        """Read a question and decide what to run for it."""
+        ...
+
+    def run_plan(self, question: Question, plan: Plan, searched: set[str]) -> AsyncGenerator[Step | SkillResult, None]:
+        """Run the planned skills."""
+        ...
+
+    def with_members(self, turn: Turn) -> AsyncGenerator[Step | Turn, None]:
+        """Yield progress, then the turn with the members of its archives; they are deleted when it is closed."""
+        ...
+
+
+class FurtherQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A question about what the session knows, and how it is answered."""
+
+    known: Known
+    course: Course
+
+
+async def further_question(turn: Turn, requested: RequestedFormat, tools: Tools) -> FurtherQuestion | None:
+    """Return how a question is answered from what the session knows; None if it is a question of its own."""
+    question = question_of(requested.prompt) if len(requested.prompt) <= MAX_CHARS else ""
+    is_form = requested.format is not AnswerFormat.PROSE
+    if not turn.history or any(file.is_new for file in turn.files) or not (question.strip() or is_form):
+        return None
+    if len(requested.prompt) > MAX_CHARS or same_question(turn.prompt, turn.history):
+        return None
+    known = await in_thread(known_of, turn.history, turn.made_files)
+    if known is None:
+        return None
+    course = await in_thread(_course, question, turn, known)
+    if is_form:
+        is_whole = not question.strip() or (course.ask is not None and course.ask.kind is AskKind.SUMMARY)
+        return FurtherQuestion(known=known, course=Course(way=Way.REPLY)) if is_whole else None
+    if course.way is Way.PLAN or (course.reply is not None and course.reply.status is AnswerStatus.NOT_ANSWERED):
+        _, plan = await tools.plan(turn, requested.prompt)
+        if (course.ask is None or course.ask.kind in _LISTS) and names_new_task(plan, known):
+            return FurtherQuestion(known=known, course=Course(way=Way.TASK))
+        if course.way is Way.PLAN and await in_thread(is_general, question, turn.language, known):
+            return FurtherQuestion(known=known, course=Course(way=Way.ALONE))
+        if course.way is Way.PLAN:
+            reply = await in_thread(planned_reply, question, plan, known)
+            course = msgspec.structs.replace(course, reply=reply)
+    return FurtherQuestion(known=known, course=course)
+
+
+_LISTS = (AskKind.LIST, AskKind.HOW_MANY, AskKind.MOST)
+
+
+def _course(question: str, turn: Turn, known: Known) -> Course:
+    return course_of(question, turn.language, known, turn.history)
+
+
+async def further_steps(
+    turn: Turn, requested: RequestedFormat, further: FurtherQuestion, tools: Tools, workers: Workers
+) -> AsyncGenerator[Step | Answer, None]:
+    """Yield the steps of a further question, then its answer."""
+    known, course = further.known, further.course
+    yield Step(content=f"answering from {plural(len(known.findings), 'known finding')}", state=State.RETRIEVING)
+    if requested.format is not AnswerFormat.PROSE:
+        for step in await in_thread(_formatted_steps, requested, known):
+            yield step
+        return
+    reply = course.reply
+    if course.way is Way.WINDOW or (reply is not None and reply.search):
+        reply = None
+        async with aclosing(_read_again(turn, further, tools, workers)) as again:
+            async for item in again:
+                if isinstance(item, ShortAnswer):
+                    reply = item
+                else:
+                    yield item
+    assert reply is not None
+    for done in reply_steps(reply):
+        yield done
+
+
+def quoted_reply(prompt: str, turn: Turn) -> ShortAnswer | None:
+    """The answer to a prompt that pastes an answer of this session; None if it pastes something else."""
+    exchange = quoted_answer(prompt, turn.history)
+    if exchange is None:
+        return None
+    findings = history.findings_of(exchange, turn.made_files)
+    asked = code_span(" ".join(exchange.prompt.split()), limit=120)
+    names = list(dict.fromkeys(one.evidence[0].source for one in findings if one.evidence))
+    told = facts_in_sentences(by_skill(findings), brief(findings, names), count=2) if findings else []
+    severe = [one for one in findings if one.severity.value != "info"]
+    lines = [f"**This is the answer to** {asked}.", " ".join(told), "\n".join(bulleted(severe, 3)) if severe else ""]
+    return ShortAnswer(markdown="\n\n".join(line for line in lines if line), findings=severe)
+
+
+def reply_steps(reply: ShortAnswer) -> list[Step | Answer]:
+    """The findings of a reply, then the answer."""
+    steps: list[Step | Answer] = [*findings_steps(reply.findings)] if reply.findings else []
+    return [*steps, Answer(markdown=reply.markdown.rstrip() + "\n", status=reply.status)]
+
+
+def _formatted_steps(requested: RequestedFormat, known: Known) -> list[Step | Answer]:
+    """All that is known in the requested format: sentences, bullets, a table, data."""
+    prose = brief(known.findings, known.names)
+    markdown = structured_answer(requested, by_skill(known.findings), prose=prose)
+    return [*findings_steps(known.findings), Answer(markdown=markdown, status=AnswerStatus.ANSWERED)]
+
+
+async def _read_again(
+    turn: Turn, further: FurtherQuestion, tools: Tools, workers: Workers
+) -> AsyncGenerator[Step | ShortAnswer, None]:
+    """Open the archives, then search the files or run the tools of logs for a time of day."""
+    whole = turn
+    async with aclosing(tools.with_members(turn)) as opened:
+        async for item in opened:
+            if isinstance(item, Step):
+                yield item
+                continue
+            whole = item
+            work = (
+                _window(whole, further, tools) if further.course.way is Way.WINDOW else _search(whole, further, workers)
+            )
+            async with aclosing(work) as steps:
+                async for step in steps:
+                    yield step
+
+
+async def _search(turn: Turn, further: FurtherQuestion, workers: Workers) -> AsyncGenerator[Step | ShortAnswer, None]:
+    """Search every file that was an input of the session's reports."""
+    known, reply = further.known, further.course.reply
+    assert reply is not None
+    files = _inputs(turn, known)
+    count, names = plural(len(files), "file"), ", ".join(map(on_one_line, reply.search))
+    yield Step(content=f"searching {count} again for {names}", state=State.CALLING_TOOL)
+    jobs = [
+        Job(
+            tool=TOOL, input=InputKind.BINARY, name=file.name, source=file.source,
+            options={"names": NAME_LINE.join(reply.search)}, facts=(Mentions,),
+        )
+        for file in files
+    ]  # fmt: skip
+    hits: dict[str, list[tuple[int, Finding[Mentions]]]] = {name: [] for name in reply.search}
+    async with aclosing(workers.run_all(jobs)) as yields:
+        async for index, item in yields:
+            for found in with_facts([item], Mentions) if isinstance(item, Finding) else []:
+                hits[found.facts.name].append((index, found))
+    read = {files[index].name for found in hits.values() for index, _ in found}
+    inputs = {one.name for one in known.inputs} - {PROMPT}
+    scene = Scene(
+        known=known,
+        hits={name: [one for _, one in sorted(found, key=lambda pair: pair[0])] for name, found in hits.items()},
+        missing=tuple(sorted(inputs - read - _opened(turn, inputs))),
+    )
+    yield await in_thread(_searched_reply, further.course, scene)
+
+
+def _opened(turn: Turn, inputs: set[str]) -> set[str]:
+    """Archives whose members were searched instead."""
+    return {name for name in inputs if any(file.name.startswith(f"{name}/") for file in turn.files)}
+
+
+def _searched_reply(course: Course, scene: Scene) -> ShortAnswer:
+    if course.ask is not None:
+        return reply_to(course.ask, scene)
+    assert course.reply is not None
+    names = course.reply.search
+    return reply_to(Ask(kind=AskKind.ABOUT, text="", names=names), scene)
+
+
+def _inputs(turn: Turn, known: Known) -> list[TurnFile]:
+    """The files that were inputs; the pasted text that was one, too."""
+    names = {one.name for one in known.inputs}
+    files = [file for file in turn.files if file.name in names and file.size]
+    opened = {name for name in names if any(file.name.startswith(f"{name}/") for file in files)}
+    files = [file for file in files if file.name not in opened]
+    if known.prompt:
+        pasted = known.prompt.encode(errors="replace")
+        files.append(
+            TurnFile(
+                name=PROMPT,
+                size=len(pasted),
+                sha256="",
+                mime_type="text/plain",
+                label="txt",
+                source=pasted,
+                is_new=False,
+            )
+        )
+    return files[:MAX_SEARCHED]
+
+
+async def _window(turn: Turn, further: FurtherQuestion, tools: Tools) -> AsyncGenerator[Step | ShortAnswer, None]:
+    """Run the tools that take a time of day again; of other findings, keep those of that time."""
+    known, ask = further.known, further.course.ask
+    assert ask is not None
+    calls = history.rerun_calls(known.prompt, known.findings, turn.files, ask.options)
+    skills = [
+        PlannedSkill(skill=skill, calls=tuple(call for call in calls if call.skill == skill), reason="a time of day")
+        for skill in dict.fromkeys(call.skill for call in calls)
+    ]
+    found: list[AnyFinding] = []
+    if skills:
+        question, _ = await tools.plan(turn, ask.text)
+        plan = Plan(skills=tuple(skills))
+        async with aclosing(tools.run_plan(question, plan, {file.name for file in turn.files})) as outcomes:
+            async for outcome in outcomes:
+                if isinstance(outcome, SkillResult):
+                    found += outcome.findings
+                else:
+                    yield outcome
+    again = {planned.skill.name for planned in skills}
+    yield await in_thread(_window_reply, known, ask, found, again)
+
+
+def _window_reply(known: Known, ask: Ask, found: Sequence[AnyFinding], again: set[str]) -> ShortAnswer:
+    """What happened in a time of day."""
+    text, options = ask.text, ask.options
+    rest = [one for skill, mine in by_skill(known.findings) if skill.name not in again for one in mine]
+    kept = [one for one in rest if _is_within(one, options)]
+    words = " and ".join(f"{name} {clock}" for name, clock in options.items())
+    if not found and not any(times.span_of(one) for one in rest):
+        return cannot_tell(
+            text, "no finding has a time, and no log that can be read again for a time of day is attached"
+        )
+    inside = [one for one in [*found, *kept] if one.kind not in SUMMARIES]
+    if ask.names:
+        inside = [one for name in ask.names for one in about(inside, name)]
+    summaries = [one for one in found if one.kind in SUMMARIES]
+    note = " The log was read again for it." if again else ""
+    if not inside:
+        return ShortAnswer(markdown=f"**Nothing found {words}.**{note}", findings=summaries)
+    head = f"**{plural(len(inside), 'finding')} {words}.**{note}"
+    return ShortAnswer(markdown="\n".join([head, "", *bulleted(inside, 12)]), findings=[*inside, *summaries])
+
+
+def _is_within(finding: AnyFinding, options: dict[str, str]) -> bool:
+    """Whether a finding has a time within the time of day; one that spans it counts."""
+    span = times.span_of(finding)
+    if span is None:
+        return False
+    first, last = map(times.clock_of, span)
+    return last >= options.get("after", "") and first < options.get("before", "~")

@@ -1,0 +1,154 @@
+"""Conversations: questions that lean on the ones before, on what is in them, or on a file that is gone."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from svc.assistant.analyst.follow_ups.reading import polite_kind
+from svc.messages import AnswerStatus
+from tests.support.follow_up_cases import is_repeated, plain
+from tests.support.follow_up_evidence import EVIDENCE
+from tests.support.inline_analyst import Asked, ask
+from tests.svc.assistant.analyst.test_follow_up_cases import asked_in_session, exchange_of, session_of
+
+
+async def last_of(name: str, *prompts: str, language: str = "en") -> Asked:
+    asked, _ = await asked_in_session(prompts, EVIDENCE[name], await session_of(name), language)
+    return asked
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "thanks",
+        "Thank you!",
+        "ok",
+        "hello",
+        "Danke schön",
+        "merci beaucoup",
+        "¡gracias!",
+        "ありがとうございます",
+        "great, thx",
+    ],
+)
+async def test_a_politeness_gets_one_short_line(words):
+    for history_of in ("auth", "mail"):
+        asked = await last_of(history_of, words)
+        assert len(asked.markdown.splitlines()) == 1, asked.markdown
+        assert len(asked.markdown) < 80
+    assert (await ask(words, EVIDENCE["auth"].file)).markdown == asked.markdown  # with a new file, too
+
+
+@pytest.mark.parametrize("words", ["help", "ok, and who got in?", "no logins?", "thanks for nothing, what about bob"])
+def test_a_question_is_no_politeness(words):
+    assert polite_kind(words) == ""
+
+
+@pytest.mark.parametrize(
+    ("prompts", "part"),
+    [
+        (("how many failures for root?", "and bob?"), r"12 failed logins.*bob"),
+        (("how many failures for root?", "what about admin?"), r"10 failed logins.*admin"),
+        (("list the sources", "and the last one?"), r"local user mara|198\.51\.100\.11"),
+        (("only after 03:00", "which of these are critical?"), r"mara logged in"),
+        (("who got in and when did it start?",), r"(?s)mara.*02:10:00"),
+        (("which accounts did 203.0.113.7 try?",), r"(?s)2 accounts.*root.*admin"),
+        (("did bob get in?",), r"No accepted login of bob"),
+        (("was the attack successful?",), r"Yes: .*mara"),
+        (("how long did the attack last?",), r"1 h 2 min 7 s"),
+        (("show me line 2",), r"line 2 of auth\.log.*backup-job-77"),
+        (("who is the attacker?",), r"198\.51\.100\.23"),
+        (("is 203.0.113.70 in it?",), r"No: none of 65 lines"),
+        (("is 203.0.113 in it?",), r"Only within longer words"),
+    ],
+)
+async def test_an_answer_leans_on_the_one_before(prompts, part):
+    asked = await last_of("auth", *prompts)
+    text = plain(asked.markdown).replace("**", "")
+    assert re.search(part, text), text
+    assert len(text) < 1_500
+
+
+async def test_the_exact_times_of_a_name_are_its_own():
+    text = (await last_of("auth", "how many failures for root?")).markdown
+    assert "02:10:05" in text
+    assert "line 4 " in text
+    listed = (await last_of("auth", "list the accounts")).markdown
+    assert re.search(r"`admin`: 10 failed logins, Nov 20 02:10:00 to 02:13:00, line 3", listed)
+
+
+async def test_a_look_up_leaves_the_files_alone():
+    for question in ("What is CWE-79?", "explain T1110.003", "T1059.001", "and CVE-2021-44228?"):
+        asked = await ask(question, EVIDENCE["auth"].file)  # though the file is new
+        assert "auth.log" not in asked.markdown, asked.markdown
+
+
+async def test_the_log_may_be_asked_for_a_technique():
+    assert "auth.log" in (await last_of("auth", "is T1110 in it?")).markdown
+
+
+async def test_a_file_that_is_gone_cannot_be_searched():
+    session = await session_of("auth")
+    asked = await ask("is backup-job-77 in it?", history=session)
+    assert asked.answer.status == AnswerStatus.NOT_ANSWERED
+    assert re.search(r"Cannot tell.*no longer attached.*auth\.log", asked.markdown, re.DOTALL)
+    known = await ask("how many failures for root?", history=session)
+    assert "30 failed logins" in known.markdown
+
+
+async def test_pasted_text_is_what_is_asked_about():
+    session = await session_of("auth")
+    own = f"Explain this output:\n\n```\n{session[0].answer[:2_000]}\n```"
+    asked = await last_of("auth", own)
+    assert asked.markdown.startswith("**This is the answer to** ")
+    assert not is_repeated(asked.markdown, session[0].answer)
+    other = "What is in this output?\n\n```\nGET http://evil.example/x\nfrom 192.0.2.77\nthird line\n```"
+    text = (await last_of("auth", other)).markdown
+    assert "192[.]0[.]2[.]77" in text
+    assert "203[.]0[.]113[.]7`" not in text
+
+
+async def test_a_report_is_given_again_when_it_is_asked_for():
+    session = await session_of("auth")
+    assert is_repeated((await last_of("auth", EVIDENCE["auth"].first)).markdown, session[0].answer)
+    assert not is_repeated((await last_of("auth", "and bob?", "and bob?")).markdown, session[0].answer)
+
+
+async def test_a_tool_that_has_not_run_yet_reads_the_file():
+    asked = await last_of("auth", "extract the indicators")
+    assert "**5 indicators:**" in asked.markdown
+    assert "By account" not in asked.markdown
+
+
+@pytest.mark.parametrize(
+    ("question", "language", "part"),
+    [
+        ("wie viele fehlversuche hatte root?", "de", "30 failed logins"),
+        ("fasse in zwei Sätzen für meinen Chef zusammen", "de", r"\A[^\n]+\n\Z"),
+        ("ist 192.0.2.99 im log?", "de", "Nein"),
+        ("quels comptes ?", "fr", "(?s)root.*bob"),
+        ("et maintenant ?", "fr", "mara"),
+        ("compara root y bob", "es", "(?s)30.*12"),
+        ("¿cuándo terminó?", "es", "03:12:07"),
+        ("203.0.113.7は何をしましたか？", "ja", r"40 failed logins"),  # noqa: RUF001
+        ("アカウントの一覧", "ja", "(?s)root.*bob"),
+    ],
+)
+async def test_questions_in_other_languages(question, language, part):
+    asked = await last_of("auth", question, language=language)
+    assert re.search(part, plain(asked.markdown)), asked.markdown
+
+
+async def test_two_files_are_both_known():
+    auth, web = EVIDENCE["auth"], EVIDENCE["web"]
+    session = [exchange_of("What happened?", await ask("What happened?", auth.file, web.file))]
+    files = [(*auth.file, False), (*web.file, False)]
+    for question, parts in {
+        "what did 203.0.113.50 do?": ("6 requests", "access.log"),
+        "how many failures for root?": ("30 failed logins", "auth.log"),
+        "is InvoiceBot in it?": ("line 1", "access.log"),
+    }.items():
+        asked = await ask(question, *files, history=session)
+        assert all(part in asked.markdown for part in parts), asked.markdown
