@@ -70,7 +70,7 @@ def has_title(notebook: NotebookNode) -> bool:
 
 def questions_and_answers(notebook: NotebookNode) -> list[NotebookNode]:
     """Of an arranged notebook: its title, and each question with its answer, pictures and error."""
-    cells = notebook.cells[: has_title(notebook)]
+    cells: list[NotebookNode] = notebook.cells[: has_title(notebook)]
     for index, cell in enumerate(notebook.cells):
         if QUESTION_TAG in cell.metadata.get("tags", ()) and cell.cell_type == "markdown":
             following = notebook.cells[index + 1 : index + 2]
@@ -152,10 +152,11 @@ def _is_answer(output: NotebookNode) -> bool:
 
 
 def _is_steps(output: NotebookNode) -> bool:
-    return str(output.get("data", {}).get("text/html", "")).startswith("<details")
+    return str(output.get("data", {}).get("text/html", "")).startswith(("<details><", "<details open"))
 
 
 def _is_answer_or_picture(output: NotebookNode) -> bool:
     data = output.get("data", {})
-    is_picture = str(data.get("text/html", "")).startswith("<img ") or any(kind.startswith("image/") for kind in data)
+    html = str(data.get("text/html", ""))
+    is_picture = html.startswith(("<img ", "<details>\n<summary>")) or any(kind.startswith("image/") for kind in data)
     return MIME_TYPE in data or is_picture or output.output_type == "error"
