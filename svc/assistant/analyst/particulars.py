@@ -268,6 +268,9 @@ def _listed(findings: Sequence[AnyFinding]) -> str:
     return "; ".join(list(titles)[:NAMED]) + more
 
 
+_SERIES = "activity_by_source"
+
+
 def _matching(findings: Sequence[AnyFinding], stemmed: frozenset[str], words: Sequence[str]) -> Sequence[AnyFinding]:
     """The findings whose titles and reasons have most of the words; else those whose evidence has all of them."""
     titled = collected(
@@ -280,7 +283,8 @@ def _matching(findings: Sequence[AnyFinding], stemmed: frozenset[str], words: Se
 
 
 def _texts(finding: AnyFinding) -> list[str]:
-    values = [str(value).lower() for value in columns(finding).values()]
+    """The texts in which a name is looked for; not the series of a chart, which name all sources of a log."""
+    values = [str(value).lower() for name, value in columns(finding).items() if name != _SERIES]
     return [finding.title.lower(), *values, *(evidence.excerpt.lower() for evidence in finding.evidence)]
 
 

@@ -441,7 +441,7 @@ _ANSWER_WORD = re.compile(r"\A(\*\*)(?:Yes|No): (\w)")
 
 
 def brief(known_findings: Sequence[AnyFinding], names: Sequence[str]) -> str:
-    """Plain sentences, the most important first: what was found where and when, what to do first, the verdicts."""
+    """Plain sentences, the most important first: the verdicts, what was found where and when, what to do first."""
     severe = [one for one in worst_first(known_findings) if one.severity in NOTABLE and one.kind not in SUMMARIES]
     sentences = []
     if severe := _distinct(severe):
@@ -452,7 +452,7 @@ def brief(known_findings: Sequence[AnyFinding], names: Sequence[str]) -> str:
         by = f" (most involved: {listed(actors)})" if actors else ""
         sentences.append(f"{severe[0].severity.value.capitalize()} findings {where}: {titles}{by}.")
         sentences += [f"First step: {step}" for step in _steps(known_findings)[:1]]
-    return " ".join([*sentences, *verdicts(known_findings)])
+    return " ".join([*verdicts(known_findings), *sentences])
 
 
 def _summary(ask: Ask, scene: Scene) -> ShortAnswer:

@@ -224,6 +224,8 @@ def _unusual_lead(case: _Case) -> tuple[str, bool]:
 def _plain_lead(case: _Case) -> tuple[str, bool]:
     if case.is_attack and case.doubts:
         return f"Password guessing, and {_login_words(case.doubts[0], case)}.", len(case.logins) == 1
+    if case.is_attack and case.accepted:
+        return f"Password guessing; no attacking source logged in, but {_accepted_words(case)}.", True
     if case.is_attack:
         return "Password guessing; no attacking source logged in.", False
     if case.doubtful:
