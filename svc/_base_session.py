@@ -116,6 +116,11 @@ class BaseSession:
         return self._info.name
 
     @property
+    def title(self) -> str:
+        """The first question, in one line; empty before it."""
+        return self._info.title
+
+    @property
     def description(self) -> str:
         """The session's description; may be empty."""
         return self._info.description
@@ -176,11 +181,18 @@ class BaseSession:
         return tuple(self._info.files)
 
     @property
+    def evidence(self) -> tuple[SessionFile, ...]:
+        """The attached files without those that the service made, such as long answers' findings."""
+        return tuple(file for file in self._info.files if not file.is_made)
+
+    @property
     def log_session(self) -> bool:
         """Whether the service may store the session on disk; the API key may override what was requested."""
         return self._info.log_session
 
-    def stream(self, prompt: str, *, local_tools: Sequence[LocalTool] = ()) -> AsyncGenerator[Message, None]:
+    def stream(
+        self, prompt: str, *, files: Sequence[SessionFile | str] = (), local_tools: Sequence[LocalTool] = ()
+    ) -> AsyncGenerator[Message, None]:
         """Ask a question and iterate over the turn's messages: INFOs as they happen, the RESULT, a closing INFO.
 
         Leaving the iteration at the RESULT is fine. Leaving before it (``break``, a cancelled task) cancels the turn on
@@ -189,11 +201,14 @@ class BaseSession:
 
         Args:
             prompt: The question, in any language.
+            files: What the question is about: some of ``files``, or their names or SHA-256. The answer uses nothing
+                of the session's other files. By default, the question may use all, and means the latest.
             local_tools: Tools that the model may call during this turn and that you run. Answer a
                 ``confirmation_request`` message with ``confirm`` and a ``local_tool_call`` with ``answer``.
 
         Raises:
             InvalidRequestError: The prompt is empty (raised at once, before the iteration).
+            SessionFileNotFoundError: The session has no such file; the text lists those it has.
             ServiceError: The turn ended in an error; the class tells which.
             UnreachableError: The service could not be reached for a minute.
         """
@@ -201,6 +216,8 @@ class BaseSession:
             raise InvalidRequestError("the question is empty. Write a question.", param="content")
         text = prompt.encode("utf-16", "surrogatepass").decode("utf-16", "replace")  # a lone surrogate is not UTF-8
         query = Message(message_type=MessageType.QUERY, turn=new_id(), state=State.QUERY, content=text)
+        if files:
+            query.files = tuple(file.sha256 if isinstance(file, SessionFile) else file for file in files)
         return self._follow(query, local_tools)
 
     def confirm(self, request: Message, *, is_allowed: bool, is_once: bool = False) -> bool:
@@ -293,8 +310,8 @@ class BaseSession:
     def _keep_files(self, files: list[SessionFile]) -> None:
         self._info = msgspec.structs.replace(self._info, files=files)
 
-    async def _collect(self, prompt: str) -> SessionResponse:
-        async with aclosing(self.stream(prompt)) as turn:
+    async def _collect(self, prompt: str, files: Sequence[SessionFile | str]) -> SessionResponse:
+        async with aclosing(self.stream(prompt, files=files)) as turn:
             messages = [message async for message in turn]
         usage = sum((m.usage for m in messages if m.message_type == MessageType.RESULT and m.usage), start=Usage())
         return SessionResponse(id=self.session_id, messages=messages, usage=usage)
@@ -350,6 +367,12 @@ class BaseSession:
         """What cancels the running turn; None if no turn is running."""
         running = self._running
         return None if running is None or running.is_over else CancelProtocol(running.turn, running.after)
+
+    def _cancellation_of(self, turn: str, messages: Sequence[Message]) -> CancelProtocol | None:
+        """What cancels a turn of the session, whoever asked it; None if it is not running."""
+        of_turn = [message for message in messages if message.turn == turn]
+        is_running = of_turn and not of_turn[-1].ends_turn
+        return CancelProtocol(turn, messages[-1].seq) if is_running else None
 
     async def _cancel(self, protocol: CancelProtocol) -> None:
         """Cancel the turn over a connection of its own, and wait for the turn's end."""

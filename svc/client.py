@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -281,3 +282,19 @@ def _existing(session_id: str) -> Call[Session]:
     if not session_id:
         raise InvalidRequestError("session_id is empty. Pass the session_id of a session.", param="session_id")
     return _requests.get_session(session_id)
+
+
+def newest_first(sessions: Sequence[Session], search: str = "") -> list[Session]:
+    """Sort sessions, as the service lists them, by their last use; keep those in which each word of ``search`` occurs.
+
+    Words are looked for, whatever their case, in the name, the first question, the description, the names of files and
+    the beginning of the ID.
+    """
+    words = search.casefold().split()
+    found = [session for session in reversed(sessions) if all(_has(session, word) for word in words)]
+    return sorted(found, key=lambda session: session.update_time, reverse=True)
+
+
+def _has(session: Session, word: str) -> bool:
+    texts = (session.name, session.title, session.description, *(file.name for file in session.files))
+    return any(word in text.casefold() for text in texts) or session.id.startswith(word)

@@ -174,7 +174,8 @@ class Message(msgspec.Struct, kw_only=True):
 
     ``content`` is text for ``text/*`` and ``application/json``, base64 for all other types; ``get_content`` decodes it.
     ``answer_status`` is set on a ``result``, unless its assistant does not know it. An ``info`` with ``progress`` takes
-    the place of the one before of the same actor and task; all other messages are without it, also on the wire.
+    the place of the one before of the same actor and task; all other messages are without it, also on the wire. So are
+    all but a ``query`` without ``files``: the names or SHA-256 of the files of the session that it is about.
     """
 
     message_type: MessageType
@@ -196,6 +197,7 @@ class Message(msgspec.Struct, kw_only=True):
     usage: Usage | None = None
     answer_status: AnswerStatus | None = None
     progress: TaskProgress | msgspec.UnsetType = msgspec.UNSET
+    files: tuple[str, ...] | msgspec.UnsetType | None = msgspec.UNSET
 
     def __post_init__(self) -> None:
         if not self.timestamp:
@@ -301,6 +303,10 @@ class ModelInfoInput(msgspec.Struct, kw_only=True):
             self.model_string = model_string(self.model_name, self.version, use_experimental=self.use_experimental)
 
 
+MADE_LABEL = "svc_"
+"""How the labels of files begin that the service made. No file is detected as such."""
+
+
 class SessionFile(msgspec.Struct, kw_only=True):
     """A file attached to a session; ``mime_type`` and ``content_type_label`` are detected from its content."""
 
@@ -310,11 +316,16 @@ class SessionFile(msgspec.Struct, kw_only=True):
     mime_type: str
     content_type_label: str
 
+    @property
+    def is_made(self) -> bool:
+        """Whether the service made it, to keep what does not fit into a message: no evidence for questions."""
+        return self.content_type_label.startswith(MADE_LABEL)
+
 
 class Session(msgspec.Struct, kw_only=True):
     """A session as the service reports it. Times are in seconds since the epoch.
 
-    ``log_session`` is ``can_log`` on the wire.
+    ``log_session`` is ``can_log`` on the wire. ``title`` is the first question in one line, or empty.
     """
 
     id: str
@@ -337,6 +348,7 @@ class Session(msgspec.Struct, kw_only=True):
     files: list[SessionFile]
     local_tools: list[msgspec.Raw] = msgspec.field(default_factory=list)
     agents_config: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict)
+    title: str = ""
 
 
 class User(msgspec.Struct, kw_only=True):

@@ -11,7 +11,7 @@ import io
 import math
 import threading
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
@@ -47,13 +47,16 @@ class InteractiveSession(BaseSession):
     def __init__(self, transport: Transport, info: Session) -> None:
         super().__init__(transport, info)
 
-    def query(self, prompt: str, *, timeout_seconds: float | None = None) -> SessionResponse:
+    def query(
+        self, prompt: str, *, files: Sequence[SessionFile | str] = (), timeout_seconds: float | None = None
+    ) -> SessionResponse:
         """Ask a question and wait for the whole turn. Also works inside a running event loop, as in Jupyter.
 
         Ctrl-C cancels the turn on the service.
 
         Args:
             prompt: The question, in any language.
+            files: What the question is about, as in ``stream``.
             timeout_seconds: Cancel the turn after this time; None waits without a limit.
 
         Returns:
@@ -64,7 +67,7 @@ class InteractiveSession(BaseSession):
             SvcError: As ``stream``.
         """
         try:
-            return _run_in_thread(self._collect(prompt), timeout_seconds)
+            return _run_in_thread(self._collect(prompt, files), timeout_seconds)
         except _TimeLimitError as error:
             raise turn_timeout(timeout_seconds) from error
 
@@ -78,6 +81,24 @@ class InteractiveSession(BaseSession):
             UnreachableError: The service did not confirm it within five seconds.
         """
         cancellation = self._cancellation()
+        if cancellation is None:
+            return False
+        try:
+            _run_in_thread(self._cancel(cancellation), CANCEL_SECONDS)
+        except _TimeLimitError as error:
+            raise self._cancel_unconfirmed() from error
+        return True
+
+    def cancel_turn(self, turn: str) -> bool:
+        """Cancel a turn of the session by its ``turn``, also one that another client asked.
+
+        Returns:
+            False if it is not running.
+
+        Raises:
+            UnreachableError: The service did not confirm it within five seconds.
+        """
+        cancellation = self._cancellation_of(turn, self.history())
         if cancellation is None:
             return False
         try:
@@ -198,11 +219,14 @@ class AsyncSession(BaseSession):
     def __init__(self, transport: AsyncTransport, info: Session) -> None:
         super().__init__(transport, info)
 
-    async def query(self, prompt: str, *, timeout_seconds: float | None = None) -> SessionResponse:
+    async def query(
+        self, prompt: str, *, files: Sequence[SessionFile | str] = (), timeout_seconds: float | None = None
+    ) -> SessionResponse:
         """Ask a question and wait for the whole turn. Cancelling the task cancels the turn on the service.
 
         Args:
             prompt: The question, in any language.
+            files: What the question is about, as in ``stream``.
             timeout_seconds: Cancel the turn after this time; None waits without a limit.
 
         Returns:
@@ -214,7 +238,7 @@ class AsyncSession(BaseSession):
         """
         try:
             async with asyncio.timeout(timeout_seconds) as limit:
-                response = await self._collect(prompt)
+                response = await self._collect(prompt, files)
         except TimeoutError as error:
             if not limit.expired():
                 raise
@@ -231,6 +255,25 @@ class AsyncSession(BaseSession):
             UnreachableError: The service did not confirm it within five seconds.
         """
         cancellation = self._cancellation()
+        if cancellation is None:
+            return False
+        try:
+            async with asyncio.timeout(CANCEL_SECONDS):
+                await self._cancel(cancellation)
+        except TimeoutError as error:
+            raise self._cancel_unconfirmed() from error
+        return True
+
+    async def cancel_turn(self, turn: str) -> bool:
+        """Cancel a turn of the session by its ``turn``, also one that another client asked.
+
+        Returns:
+            False if it is not running.
+
+        Raises:
+            UnreachableError: The service did not confirm it within five seconds.
+        """
+        cancellation = self._cancellation_of(turn, await self.history())
         if cancellation is None:
             return False
         try:

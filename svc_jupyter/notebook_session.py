@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from IPython.core.getipython import get_ipython
@@ -20,6 +21,7 @@ from svc_jupyter.turn_end import reporting_outcome
 if TYPE_CHECKING:
     from svc_jupyter.answers.answer import Answer
     from svc_jupyter.magics.magics import SvcMagics
+    from svc_jupyter.question import AskOptions
 
 Attached = Sequence[str | os.PathLike[str]] | Mapping[str, object]
 
@@ -32,6 +34,7 @@ class NotebookSession:
         question: str,
         *,
         attach: Attached = (),
+        all_files: bool = False,
         new: bool = False,
         model: str | None = None,
         timeout_seconds: float | None = None,
@@ -41,6 +44,7 @@ class NotebookSession:
         Args:
             question: The question.
             attach: Paths of files, or names with values: DataFrame, list, dict, bytes, str or path.
+            all_files: Ask about all files of the session, not only those of ``attach``.
             new: Ask in a new session.
             model: As ``--model``; a different model than the session's starts a new session.
             timeout_seconds: Cancel the turn after this time; None uses the setting ``timeout``.
@@ -53,14 +57,14 @@ class NotebookSession:
             AskCancelled: The cell was interrupted, or the task cancelled.
         """
         with trusted():
-            return await self._ask(question, attach, is_new=new, model=model, timeout_seconds=timeout_seconds)
+            magics = _magics()
+            ask_options = replace(magics.ask_options(is_new=new, model=model), is_about_all=all_files)
+            return await self._ask(magics, question, attach, ask_options, timeout_seconds or magics.timeout)
 
     async def _ask(
-        self, question: str, attach: Attached, *, is_new: bool, model: str | None, timeout_seconds: float | None
+        self, magics: SvcMagics, question: str, attach: Attached, ask_options: AskOptions, limit: float | None
     ) -> Answer:
-        magics = _magics()
         files = _files(attach)
-        ask_options, limit = magics.ask_options(is_new=is_new, model=model), timeout_seconds or magics.timeout
         area = magics.area()
         area.tick()
         with reporting_outcome(area):

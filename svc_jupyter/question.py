@@ -31,6 +31,8 @@ class AskOptions:
     caller: str = ""  # "In [12]" or "panel", as shown to callers that wait for this question
     consent: Consent = NO_CONSENT  # to calls of the kernel's tools; by default none
     offers_tools: bool = True
+    about: tuple[str, ...] = ()  # names or SHA-256 of files of the session that it is about, besides the attached ones
+    is_about_all: bool = False  # about every file of the session
     as_written: str | None = (
         None  # with --fill: the question before the names in braces were replaced; only this may be stored
     )

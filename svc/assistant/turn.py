@@ -30,7 +30,8 @@ class TurnFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of the session. ``source`` is its path, or its bytes if they may not be on disk.
 
     ``name`` is the user's name for it: data, never a path to open. ``is_new``: not attached yet when an earlier
-    question was asked. ``results`` keeps what tools find in it; None if nothing is kept.
+    question was asked. ``is_meant``: words such as "the log" mean it (docs/wire.md, "Files of a question").
+    ``attached``: when, in seconds since the epoch. ``results`` keeps what tools find in it; None if nothing is kept.
     """
 
     name: str
@@ -41,17 +42,23 @@ class TurnFile(msgspec.Struct, frozen=True, kw_only=True):
     source: Path | bytes
     is_new: bool = True
     results: KeptResults | None = None
+    is_meant: bool = False
+    attached: float = 0.0
 
 
 class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     """An earlier answered turn of the session; ``Turn.history`` has them oldest first.
 
     ``sources`` holds the JSON contents of its ``source`` messages, in order: for the analyst, its findings.
+    ``asked`` is when its query arrived, in seconds since the epoch; ``files`` what its client named as the files that
+    it is about.
     """
 
     prompt: str
     answer: str
     sources: tuple[str, ...] = ()
+    asked: float = 0.0
+    files: tuple[str, ...] = ()
 
 
 class LocalTools(Protocol):
@@ -77,13 +84,15 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
 
     ``instructions`` are the system messages of an OpenAI-style client: how to answer, never evidence. ``local_tools``
     is None if the client offers none; an assistant need not use them. ``made_files`` are those that the assistant
-    itself made in earlier turns (``Step.file``); they are not evidence.
+    itself made in earlier turns (``Step.file``); they are not evidence. ``left_out`` are the session's other files, if
+    the client named those that the question is about: then nothing about these may be in the answer.
     """
 
     session_id: str
     prompt: str
     files: tuple[TurnFile, ...] = ()
     made_files: tuple[TurnFile, ...] = ()
+    left_out: tuple[TurnFile, ...] = ()
     history: tuple[Exchange, ...] = ()
     instructions: str = ""
     language: str = "en"
@@ -92,15 +101,11 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     local_tools: LocalTools | None = None
 
 
-MADE_LABEL = "svc_"
-"""How the labels of files begin that are for the assistant (``Turn.made_files``). No file is detected as such."""
-
-
 class StepFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file that the assistant made: its name, its content in pieces, and its type.
 
-    ``label`` begins with ``MADE_LABEL``, or is empty: then the type is detected, and later turns have the file among
-    ``Turn.files``.
+    ``label`` begins with ``svc.messages.MADE_LABEL``, or is empty: then the type is detected, and later turns have the
+    file among ``Turn.files``.
     """
 
     name: str

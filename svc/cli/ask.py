@@ -16,7 +16,7 @@ import click
 from svc._folder_stream import archive_name
 from svc.cli.stdin_file import stdin_file
 from svc.errors import TurnTimeoutError
-from svc.messages import AnswerStatus, Message, MessageType, State, status_of
+from svc.messages import AnswerStatus, Message, MessageType, SessionFile, State, status_of
 from svc.progress import Meter, progress_line
 from svc.untrusted.markdown import unfolded
 from svc.untrusted.status_line import StatusLine
@@ -51,7 +51,13 @@ _NOTES = {
     is_flag=True,
     help="Print one JSON object: session_id, answer, answer_status, messages.",
 )
-@click.option("--session", "session_id", metavar="ID", help="Continue session ID.")
+@click.option("--session", "session_id", metavar="ID", help="Continue session ID (svc session list shows them).")
+@click.option(
+    "--all",
+    "is_about_all",
+    is_flag=True,
+    help="Ask about all files of the session; without it, a question with --attach is about its files only.",
+)
 @click.option(
     "--timeout",
     "timeout_seconds",
@@ -60,11 +66,19 @@ _NOTES = {
     help="Cancel the question after SECONDS.",
 )
 def ask(
-    question: str, files: tuple[Path, ...], *, as_json: bool, session_id: str | None, timeout_seconds: float | None
+    question: str,
+    files: tuple[Path, ...],
+    *,
+    as_json: bool,
+    session_id: str | None,
+    is_about_all: bool,
+    timeout_seconds: float | None,
 ) -> None:
     """Ask a question and print the answer.
 
     QUESTION may be "-" to read it from stdin. Progress goes to stderr, the answer, in Markdown, to stdout.
+
+    A question with --attach is about these files only; one without means the latest files of its session.
 
     What is piped in is attached as "stdin" if nothing else is attached. Each member of an archive or a folder is read
     by the tool for its kind.
@@ -92,7 +106,9 @@ def ask(
     try:
         with stdin_file(is_explicit=is_explicit, is_wanted=not (is_question_piped or files)) as piped:
             paths = [file for file in files if str(file) != "-"] + ([piped] if piped else [])
-            session_id, messages = asyncio.run(_ask(question, paths, session_id, timeout_seconds))
+            session_id, messages = asyncio.run(
+                _ask(question, paths, session_id, timeout_seconds, is_about_all=is_about_all)
+            )
     except KeyboardInterrupt:
         echo("interrupted; the question was cancelled", err=True)
         sys.exit(130)
@@ -118,7 +134,12 @@ def named(files: Sequence[Path]) -> list[tuple[Path, str]]:
 
 
 async def _ask(
-    question: str, files: Sequence[Path], session_id: str | None, timeout_seconds: float | None
+    question: str,
+    files: Sequence[Path],
+    session_id: str | None,
+    timeout_seconds: float | None,
+    *,
+    is_about_all: bool,
 ) -> tuple[str, list[Message]]:
     """The session's id and the turn's messages."""
     from svc.client import AsyncSvc  # the networking libraries are imported when a command needs them
@@ -126,12 +147,17 @@ async def _ask(
     async with AsyncSvc() as client:
         session = await (client.resume_session(session_id) if session_id else client.create_session())
         status = StatusLine(sys.stderr, time.monotonic)
+        about = []
         for file, name in named(files):
-            await session.attach_file_from_disk(file, name, on_progress=_reporting(name, status))
+            about.append(await session.attach_file_from_disk(file, name, on_progress=_reporting(name, status)))
             status.clear()
+        if is_about_all:
+            about = list((await session.refresh()).evidence)
+            if not about:
+                raise click.UsageError("--all: no file is attached to this session. Attach one: --attach PATH")
         try:
             async with asyncio.timeout(timeout_seconds):
-                messages = await _follow(session, question, status)
+                messages = await _follow(session, question, about, status)
         except TimeoutError as error:
             raise TurnTimeoutError(
                 f"no answer within {timeout_seconds:g} s; the turn was cancelled. Use a longer --timeout, "
@@ -151,11 +177,13 @@ def _reporting(name: str, status: StatusLine) -> OnProgress:
     return report
 
 
-async def _follow(session: AsyncSession, question: str, status: StatusLine) -> list[Message]:
+async def _follow(
+    session: AsyncSession, question: str, about: Sequence[SessionFile], status: StatusLine
+) -> list[Message]:
     """The turn's messages; INFOs are printed as they come, how far a task is in one line that changes."""
     messages = []
     try:
-        async with aclosing(session.stream(question)) as turn:
+        async with aclosing(session.stream(question, files=about)) as turn:
             async for message in turn:
                 messages.append(message)
                 if message.message_type == MessageType.INFO and message.state != State.END and message.content:

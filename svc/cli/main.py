@@ -23,6 +23,7 @@ from svc.cli.keys import keys
 from svc.cli.open import open_page
 from svc.cli.rules import rules
 from svc.cli.serve import serve
+from svc.cli.session import session
 from svc.errors import SvcError
 from svc.untrusted.terminal import print_exception, visible_errors
 
@@ -83,7 +84,7 @@ def main() -> None:
     """
 
 
-for _command in (ask, doctor, keys, open_page, rules, serve):
+for _command in (ask, doctor, keys, open_page, rules, serve, session):
     main.add_command(_command)
 
 if __name__ == "__main__":

@@ -221,6 +221,7 @@ class Service:
         handle = await self.live_session(key, session_id)
         await self._check_space(handle, query.id)
         clean = sessions.check_query(query, now=self.clock(), settings=self.settings)
+        await self._check_files(handle, clean)
         tools = check_local_tools(local_tools, self.settings)
         room, _ = await self._hold_room(key, is_logged=handle.session.can_log, more=len(clean.content or ""))
         use = TurnUse(self.quotas, key, prompt_tokens=count_tokens(clean.content or ""))
@@ -236,6 +237,15 @@ class Service:
         except InsufficientStorageError:
             # A client that comes back repeats the query of its turn, which runs, or has been answered.
             if not await handle.store.has_query(handle.session.id, query_id):
+                raise
+
+    async def _check_files(self, handle: SessionHandle, query: Message) -> None:
+        """Raise SessionFileNotFoundError for a new query that is about a file that the session does not have."""
+        try:
+            sessions.check_named_files(query.files or (), handle.session.files)
+        except SessionFileNotFoundError:
+            # A client that comes back repeats the query of its turn; the file may have been detached meanwhile.
+            if not await handle.store.has_query(handle.session.id, query.id):
                 raise
 
     async def answer(self, key: KeyRecord, session_id: str, message: Message) -> None:

@@ -123,6 +123,7 @@ class AnswerCache:
             question=text,
             files=question.digests,
             before=self._before,
+            is_about_all=ask_options.is_about_all,
         )
         stored = await asyncio.to_thread(answer_store.load, policy.folder, key) if policy.mode != "live" else None
         if policy.mode == "pin" and stored is None:

@@ -78,9 +78,17 @@ class Entry(msgspec.Struct, kw_only=True, frozen=True):
         return self.text != other.text or (None not in (self.status, other.status) and self.status != other.status)
 
 
-def key_of(*, model: str, language: str, question: str, files: Sequence[tuple[str, str]], before: str) -> str:
+def key_of(
+    *,
+    model: str,
+    language: str,
+    question: str,
+    files: Sequence[tuple[str, str]],
+    before: str,
+    is_about_all: bool = False,
+) -> str:
     """Compute the key. ``files`` are names with the hex SHA-256 of their content, in any order."""
-    parts = [VERSION, model, language, question, sorted(files), before]
+    parts = [VERSION, model, language, question, sorted(files), before, *(["all files"] if is_about_all else [])]
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode()).hexdigest()
 
 

@@ -16,6 +16,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from concurrent.futures import Future
 from contextlib import aclosing, asynccontextmanager
 from functools import partial
+from pathlib import Path
 
 from filelock import Timeout
 
@@ -24,6 +25,7 @@ from svc import (
     InteractiveSession,
     Message,
     MessageType,
+    Session,
     SessionExpiredError,
     SessionNotFoundError,
     State,
@@ -36,9 +38,11 @@ from svc import (
 from svc_jupyter.answers.answer import Answer, Origin
 from svc_jupyter.answers.replay import AnswerCache
 from svc_jupyter.attachments import Attached, Attachment
-from svc_jupyter.kernel import sending, service_key, session_file
+from svc_jupyter.errors import AskError
+from svc_jupyter.kernel import sending, service_key
 from svc_jupyter.kernel.events import PANEL, Observers
 from svc_jupyter.kernel.loop_thread import LoopThread
+from svc_jupyter.kernel.session_memory import SessionMemory
 from svc_jupyter.kernel_tools.consent import TurnTools
 from svc_jupyter.kernel_tools.tools import ToolCallHandler, ToolRequest
 from svc_jupyter.question import (
@@ -64,15 +68,16 @@ class KernelSession:
 
     Args:
         kernel_id: Identifies the kernel across restarts, so that it finds its session again; None if it cannot restart.
+        notebook: The path of the kernel's notebook, which names new sessions; None if it is not known.
     """
 
-    def __init__(self, kernel_id: str | None) -> None:
+    def __init__(self, kernel_id: str | None, notebook: Path | None = None) -> None:
         self.keys = service_key.KeyRing()
         self.known_models: tuple[str, ...] = ()  # from the last listing, for completion
-        self.known_sessions: tuple[str, ...] = ()
+        self.known_sessions: tuple[Session, ...] = ()
         self.observers = Observers()
         self.tools = ToolCallHandler()
-        self._kernel_id = kernel_id
+        self._memory = SessionMemory(kernel_id, notebook)
         self._turn = asyncio.Lock()  # used in the loop's thread only
         self._running_caller = ""  # the caller of the running question
         self._watch: Watch | None = None
@@ -167,6 +172,12 @@ class KernelSession:
         return session is None or session.log_session
 
     @property
+    def known_files(self) -> tuple[str, ...]:
+        """The names of the session's files as far as they are known."""
+        session = self._session
+        return tuple(file.name for file in session.evidence) if session is not None else ()
+
+    @property
     def is_asking(self) -> bool:
         """Whether a question is running."""
         return self._turn.locked()
@@ -207,13 +218,20 @@ class KernelSession:
         with self._session_lock:
             session = self.client(ask_options).create_session(
                 ttl=ask_options.ttl,
-                name=name,
+                name=name or self._memory.session_name,
                 model=model,
                 language=ask_options.language,
                 log_session=ask_options.log_session,
             )
             self._adopt(session, model, note)
         return session
+
+    def earlier_session(self, ask_options: AskOptions) -> str | None:
+        """Return the ID of the session that the notebook had before the current one, if there is one."""
+        with self._session_lock:
+            session = self.session(ask_options, lambda _: None)
+            current = session.session_id if session is not None else None
+            return self._memory.earlier(self.client(ask_options), self._key.text, current)
 
     def resume_session(
         self, session_id: str, ask_options: AskOptions, note: Callable[[str], None]
@@ -229,9 +247,8 @@ class KernelSession:
         with self._session_lock:
             session.delete()
             self._set_session(None)
-            if (owner := self._owner()) is not None:
-                with contextlib.suppress(OSError, Timeout):  # the next question notices and says so
-                    session_file.forget(state_folder(), owner)
+            if self._client is not None:
+                self._memory.forget(self._client, self._key.text)
 
     async def _ask_in_turn(
         self, question: str, attached: Sequence[Attached], ask_options: AskOptions
@@ -297,7 +314,8 @@ class KernelSession:
             notes.clear()
             try:
                 offered = self.tools.for_turn(is_offering=ask_options.offers_tools)
-                async with aclosing(_attempt(session, question, files, offered)) as items:
+                attempt = _attempt(session, question, files, ask_options, offered)
+                async with aclosing(self._remembered(attempt, session, notes.append)) as items:
                     async for item in items:
                         yield item
             except _GONE as gone:
@@ -308,6 +326,18 @@ class KernelSession:
                 session = await asyncio.to_thread(self.create_session, ask_options, notes.append)
             else:
                 return
+
+    async def _remembered(
+        self, attempt: AsyncGenerator[TurnEvent, None], session: InteractiveSession, note: Callable[[str], None]
+    ) -> AsyncGenerator[TurnEvent, None]:
+        """Yield the events, and write down which turn they are of: the kernel may die before its end."""
+        turn = ""
+        async with aclosing(attempt) as items:
+            async for item in items:
+                yield item
+                if isinstance(item, Message) and item.turn != turn:
+                    turn = item.turn
+                    await asyncio.to_thread(self._keep, session, note, turn=turn)
 
     def _open(self, ask_options: AskOptions, note: Callable[[str], None]) -> InteractiveSession:
         """Return the session for the question: the kernel's, the one before its restart, or a new one."""
@@ -324,16 +354,10 @@ class KernelSession:
         return session
 
     def _resume(self, note: Callable[[str], None]) -> InteractiveSession | None:
-        owner = self._owner()
-        record = session_file.load(state_folder(), owner) if owner else None
-        if record is None or self._client is None:
+        resumed = self._memory.resume(self._client, self._key.text, note) if self._client is not None else None
+        if resumed is None:
             return None
-        try:
-            session = self._client.resume_session(record.session_id)
-        except _GONE as gone:
-            note(f"{gone} Started a new session.")
-            return None
-        self._model = record.model
+        session, self._model = resumed
         self._set_session(session)
         return session
 
@@ -377,17 +401,16 @@ class KernelSession:
     def _adopt(self, session: InteractiveSession, model: str | None, note: Callable[[str], None]) -> None:
         self._set_session(session)
         self._model = model
-        if (owner := self._owner()) is not None:
-            try:
-                session_file.save(state_folder(), owner, session.session_id, model)
-            except (OSError, Timeout) as error:
-                note(f"This session will be lost when the kernel restarts: cannot write to {state_folder()}: {error}")
+        self._keep(session, note)
 
-    def _owner(self) -> session_file.Owner | None:
-        if self._kernel_id is None or self._client is None:
-            return None
-        service = "local" if self._client.is_local else self._client.base_url
-        return session_file.Owner(self._kernel_id, service, session_file.key_id(self._key.text))
+    def _keep(self, session: InteractiveSession, note: Callable[[str], None], *, turn: str = "") -> None:
+        """Remember the session, and its running turn, for the time after a restart."""
+        if self._client is None:
+            return
+        try:
+            self._memory.keep(self._client, self._key.text, session, self._model, turn)
+        except (OSError, Timeout) as error:
+            note(f"This session will be lost when the kernel restarts: cannot write to {state_folder()}: {error}")
 
 
 class _TurnFollower:
@@ -466,15 +489,23 @@ class _TurnFollower:
 
 
 async def _attempt(
-    session: InteractiveSession, question: str, files: Sequence[Attachment], tools: TurnTools
+    session: InteractiveSession,
+    question: str,
+    files: Sequence[Attachment],
+    ask_options: AskOptions,
+    tools: TurnTools,
 ) -> AsyncGenerator[TurnEvent, None]:
-    """Attach the files that the session does not have, then ask. A file whose content changed replaces the old one."""
+    """Attach the files that the session does not have, then ask about them. A changed file replaces the old one."""
+    about = list(ask_options.about)
     for file in files:
         async with aclosing(sending.send(session, file)) as steps:
             async for step in steps:
                 yield step
+        about += [known.sha256 for known in session.files if known.name == file.name][-1:]
+    if ask_options.is_about_all:
+        about = await asyncio.to_thread(_all_files, session)
     yield QuestionSent(session.session_id, session.model.model_string, session.log_session)
-    async with aclosing(session.stream(question, local_tools=tools.offers())) as turn:
+    async with aclosing(session.stream(question, files=about, local_tools=tools.offers())) as turn:
         async for message in turn:
             yield message
             if message.message_type in _TOOL_REQUESTS:
@@ -503,6 +534,13 @@ def _connect(base_url: str | None, service: str | None, key: service_key.Key) ->
             f"{service} needs an API key. Enter it with `%svc key`, or set SVC_API_KEY before the kernel starts."
         )
     return Svc(key.text, base_url)
+
+
+def _all_files(session: InteractiveSession) -> list[str]:
+    found = session.refresh().evidence
+    if not found:
+        raise AskError("--all: no file is attached to this session. Attach one: --attach FILE.")
+    return [file.sha256 for file in found]
 
 
 def _answers_as(session: InteractiveSession, model: str, asked_for: str | None) -> bool:

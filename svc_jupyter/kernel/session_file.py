@@ -1,4 +1,4 @@
-"""``kernels.json`` in the state folder: which session each kernel had, so that a restarted kernel finds it again.
+"""``kernels.json`` in the state folder: which session each kernel and each notebook had, so that it is found again.
 
 Only the user can read the file. It is written atomically, and treated as empty if it cannot be read. It contains
 session IDs and a prefix of the key's hash, never a key. Records unused for 30 days are dropped.
@@ -21,7 +21,7 @@ LOCK_SECONDS = 10.0
 
 
 class Owner(msgspec.Struct, frozen=True):
-    """A kernel that uses a service with a key."""
+    """A kernel, or a notebook (``notebook_id``), that uses a service with a key."""
 
     kernel_id: str
     service: str
@@ -29,12 +29,21 @@ class Owner(msgspec.Struct, frozen=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """A kernel's session. ``model`` is the requested model, or None for the service's choice."""
+    """A session of a kernel or notebook. ``model`` is the requested model, or None for the service's choice.
+
+    ``turn`` is the last turn that was asked; it may be running if the kernel ended meanwhile.
+    """
 
     owner: Owner
     session_id: str
     model: str | None
     used: float
+    turn: str = ""
+
+
+def notebook_id(path: Path) -> str:
+    """Return what stands for a notebook in ``Owner.kernel_id``."""
+    return f"notebook {path}"
 
 
 def key_id(key: str) -> str:
@@ -47,10 +56,10 @@ def load(folder: Path, owner: Owner) -> Record | None:
     return next((record for record in _read(folder / FILE_NAME) if record.owner == owner), None)
 
 
-def save(folder: Path, owner: Owner, session_id: str, model: str | None) -> None:
-    """Record the owner's session. Raises OSError if the folder cannot be written."""
+def save(folder: Path, owner: Owner, session_id: str, model: str | None, *, turn: str = "") -> None:
+    """Record the owner's session and its running turn. Raises OSError if the folder cannot be written."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _replace(folder, owner, [Record(owner, session_id, model, time.time())])
+    _replace(folder, owner, [Record(owner, session_id, model, time.time(), turn)])
 
 
 def forget(folder: Path, owner: Owner) -> None:

@@ -13,6 +13,7 @@ from functools import cache
 _QUOTED = r"\"[^\"\n]+\"|'[^'\n]+'"
 _NAME = rf"{_QUOTED}|[\w.:-]+"
 _ID = rf"{_QUOTED}|[0-9a-f]{{6,32}}"  # a full ID has 32 hex digits
+_FILE = rf"{_QUOTED}|[^\s\"']+"
 _DURATION = r"\d{1,7}[smhd]?"
 _MODEL = r"stable|experimental|[a-z][\w.]*(?:-[a-z][\w.]*)*-\d[\w.]*(?:-experimental)?"
 _UNIT_SECONDS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
@@ -32,25 +33,35 @@ class Form:
 FORMS = (
     Form("session", "show this kernel's session: model, expiry, files"),
     Form("session show", "same as session"),
-    Form("session list", "list all sessions of your API key (* = this kernel's)"),
+    Form(
+        "session list",
+        "list your sessions, the last used first (* = this kernel's), or those about TEXT",
+        "TEXT",
+        _NAME,
+    ),
     Form("session new", "start a new session in this kernel", "NAME", _NAME),
     Form(
         "session resume",
-        "resume a session by ID, ID prefix or name",
+        "resume a session by ID, ID prefix or name; without one, the session that this notebook had before",
         "ID",
         _ID,
-        is_value_needed=True,
     ),
     Form("session rename", "rename the session (quote names with spaces)", "NAME", _NAME, is_value_needed=True),
     Form(
         "session extend",
-        "set the time until it expires (300 s to 30 d; default: its initial lifetime)",
+        "let it expire that much later than now, never earlier (300 s to 30 d; default: its lifetime)",
         "2h",
         _DURATION,
     ),
     Form("session delete", "delete the session with its messages and files"),
-    Form("files", "list the attached files"),
-    Form("history", "show the last questions and answers", "NUMBER", r"\d{1,4}"),
+    Form("files", "list the attached files, the latest first"),
+    Form("files remove", "remove an attached file from the session", "NAME", _FILE, is_value_needed=True),
+    Form(
+        "history",
+        "list the last questions; with --show, show the answer of question NUMBER again",
+        "NUMBER [--show]",
+        r"\d{1,4}(?:[ \t]+--show)?",
+    ),
     Form("model", "list the models, or start a new session with another model", "NAME", _MODEL),
     Form("panel", "show the chat panel below this cell; it uses the same session"),
     Form("key", "prompt for the API key (hidden) and save it in the keyring"),

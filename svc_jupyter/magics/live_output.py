@@ -9,10 +9,12 @@ from __future__ import annotations
 import html
 import math
 import sys
+import time
 import uuid
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Protocol
 
 import msgspec
@@ -56,7 +58,9 @@ class Steps:
     A task has one line, which changes; it is no step, so that the number of steps is the same in each run.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, asked: float | None = None) -> None:
+        """``asked``: when the question was asked, in seconds since the epoch."""
+        self._asked = f", asked {datetime.fromtimestamp(asked, UTC):%Y-%m-%d %H:%M:%S} UTC" if asked is not None else ""
         self.count = 0
         self._kept: deque[_Line] = deque(maxlen=KEPT_LINES)
         self._tasks: dict[tuple[str, str], _Task] = {}
@@ -86,8 +90,9 @@ class Steps:
 
     def running(self, seconds: float, *, max_lines: int) -> Bundle:
         """Build the area of a running turn."""
+        title = f"no answer after {seconds:.0f} s{self._asked}"  # true for ever: a kernel may die, and leaves this
         tasks = [task.line(seconds) for task in self._tasks.values()]
-        return _bundle(f"working, {seconds:.0f} s", self._shown(max_lines, timed=True) + tasks, is_folded=False)
+        return _bundle(title, self._shown(max_lines, timed=True) + tasks, is_folded=False)
 
     def finished(self, outcome: str, seconds: float | None) -> Bundle:
         """Build the final area.
@@ -222,7 +227,7 @@ class LiveArea:
         self._started = clock()
         self._drawn = float("-inf")
         self._is_stale = True
-        self._steps = Steps()
+        self._steps = Steps(asked=time.time())
         self.if_interrupted = NOTHING_ASKED
 
     def add(self, text: str) -> None:

@@ -6,6 +6,7 @@ Rules: docs/notebook.md, "What a cell shows and raises". The SDK is imported wit
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import ChainMap
@@ -89,14 +90,15 @@ class SvcMagics(Magics):
             %svc --attach {frame} which of these logins are unusual?
             %svc --fill is {address} in the log?
 
-        Each kernel has one session, so follow-up questions have context. Interrupting the cell cancels the question.
+        Each kernel has one session, so follow-up questions have context. A question with --attach is about these files
+        only; one without means the latest, and --all asks about all. Interrupting the cell cancels the question.
 
         A line is a command if all of it matches one of these; otherwise it is a question:
 
-            %svc session [show]             %svc session rename NAME      %svc files
-            %svc session list               %svc session extend [2h]      %svc history [NUMBER]
+            %svc session [show]             %svc session rename NAME      %svc files [remove NAME]
+            %svc session list [TEXT]        %svc session extend [2h]      %svc history [NUMBER] [--show]
             %svc session new [NAME]         %svc session delete           %svc model [NAME]
-            %svc session resume ID            %svc panel                  %svc key [delete]
+            %svc session resume [ID]        %svc panel                    %svc key [delete]
 
         In Python: from svc_jupyter import session; answer = await session.ask("...", attach=["auth.log"])
         """
@@ -120,9 +122,11 @@ class SvcMagics(Magics):
     def kernel(self) -> KernelSession:
         """The session of this kernel; created with the first question."""
         from svc_jupyter.kernel.kernel import KernelSession
+        from svc_jupyter.kernel.notebook_path import find_notebook
 
         if self._kernel is None:
-            self._kernel = KernelSession(_kernel_id(self.shell))
+            notebook = None if self.is_batch else find_notebook(os.environ, self.shell.user_ns)
+            self._kernel = KernelSession(_kernel_id(self.shell), notebook)
         return self._kernel
 
     @property
@@ -180,8 +184,11 @@ class SvcMagics(Magics):
         ask_options = self.ask_options(
             is_new=command_line.is_new, model=command_line.model, answers=command_line.answers
         )
-        if command_line.is_filled:
-            ask_options = replace(ask_options, as_written=command_line.question)
+        ask_options = replace(
+            ask_options,
+            is_about_all=command_line.is_about_all,
+            as_written=command_line.question if command_line.is_filled else None,
+        )
         area = self.area()
         area.tick()
         with reporting_outcome(area):
@@ -197,6 +204,7 @@ class SvcMagics(Magics):
             return
 
         from svc import SvcError
+        from svc_jupyter.answers.answer import Answer
         from svc_jupyter.errors import AskError
         from svc_jupyter.magics.session_commands import SessionCommands
 
@@ -209,6 +217,8 @@ class SvcMagics(Magics):
             self.model = command.value  # also used by later sessions
         if isinstance(shown, str):
             _print(shown)
+        elif isinstance(shown, Answer):
+            _show(shown, in_cell_below=False)
         else:
             display(shown)
 

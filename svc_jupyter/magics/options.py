@@ -30,6 +30,7 @@ OPTIONS = (
         "file, archive or folder to attach, or {name} for a variable up to 100 MB "
         "(DataFrame, list, dict, bytes, str, path); repeatable",
     ),
+    Option("--all", None, "ask about all files of the session, not only those of --attach"),
     Option("--into", "NAME", "assign the Answer to this variable: .text, .markdown, .findings, .indicators, .messages"),
     Option("--cell", None, "insert the answer as a Markdown cell below, if the front end supports it"),
     Option("--new", None, "start a new session"),
@@ -60,6 +61,7 @@ class CommandLine:
     question: str = ""
     attach: tuple[str, ...] = ()
     into: str | None = None
+    is_about_all: bool = False
     is_new: bool = False
     model: str | None = None
     timeout_seconds: float | None = None
@@ -126,6 +128,8 @@ def _read_value(option: Option, rest: str) -> tuple[str, str]:
 
 def _with_flag(command_line: CommandLine, option: Option) -> CommandLine:
     match option.name:
+        case "--all":
+            return replace(command_line, is_about_all=True)
         case "--new":
             return replace(command_line, is_new=True)
         case "--fill":

@@ -8,7 +8,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from svc import InteractiveSession, Message, MessageType, Session, SvcError
+from svc import InteractiveSession, Message, MessageType, Session, SessionExpiredError, SessionNotFoundError, SvcError
+from svc.client import newest_first
+from svc_jupyter.answers.answer import Answer
 from svc_jupyter.answers.status_mark import label
 from svc_jupyter.errors import AskError
 from svc_jupyter.kernel import service_key
@@ -18,6 +20,11 @@ from svc_jupyter.magics.listing import Listing
 from svc_jupyter.question import AskOptions
 
 SHOWN_TURNS = 10  # in a history without a number
+_NO_EARLIER = (
+    "no earlier session of this notebook is known here. List your sessions with `%svc session list`, then "
+    "`%svc session resume ID`."
+)
+_LISTED = 5  # sessions that an error names
 _NONE_YET = "There is no session yet. The first question creates one, or `%svc session new`."
 
 
@@ -32,20 +39,20 @@ class SessionCommands:
         self._notify = notify
         self._can_prompt = can_prompt
 
-    def run(self, command: Command) -> Listing | str:
+    def run(self, command: Command) -> Listing | Answer | str:
         """Run the command and return what to display. Raises SvcError or AskError."""
         value = command.value or ""
         match command.words:
             case "session" | "session show":
                 return self._show()
             case "session list":
-                return self._list()
+                return self._list(value)
             case "session new":
                 return _details(
                     self._kernel.create_session(self._ask_options, self._notify, command.value), "New session"
                 )
             case "session resume":
-                return self._resume(value)
+                return self._resume(value) if value else self._resume_earlier()
             case "session rename":
                 return self._rename(value)
             case "session extend":
@@ -54,8 +61,11 @@ class SessionCommands:
                 return self._delete()
             case "files":
                 return _files(self._current().refresh())
+            case "files remove":
+                return self._remove_file(value)
             case "history":
-                return _history(self._current(), int(command.value or SHOWN_TURNS))
+                number, _, shows = (command.value or str(SHOWN_TURNS)).partition(" ")
+                return self._answer_of(int(number)) if shows else _history(self._current(), int(number))
             case "model":
                 return self._model(command.value) if command.value else self._models()
             case "key":
@@ -73,20 +83,21 @@ class SessionCommands:
         session = self._kernel.session(self._ask_options, self._notify)
         return _NONE_YET if session is None else _details(session.refresh(), "Session of this kernel")
 
-    def _list(self) -> Listing | str:
+    def _list(self, search: str) -> Listing | str:
         current = self._kernel.session(self._ask_options, self._notify)
-        sessions = self._kernel.client(self._ask_options).list_sessions()
-        self._kernel.known_sessions = tuple(session.id for session in sessions)
+        known = self._kernel.client(self._ask_options).list_sessions()
+        sessions = newest_first(known, search)
+        self._kernel.known_sessions = tuple(newest_first(known))
         if not sessions:
-            return _NONE_YET
+            return f"No session has {search!r} in its name, first question or files." if known else _NONE_YET
         rows = [
             _row(session, is_current=current is not None and session.id == current.session_id) for session in sessions
         ]
-        header = ("", "ID", "name", "questions", "last used (UTC)", "expires in", "model")
-        return Listing(f"{_counted(len(rows), 'session')}, oldest first", header, rows)
+        header = ("", "ID", "name", "first question", "questions", "last used (UTC)", "expires in", "model")
+        return Listing(f"{_counted(len(rows), 'session')}, the last used first", header, rows)
 
     def _resume(self, name: str) -> Listing:
-        sessions = self._kernel.client(self._ask_options).list_sessions()
+        sessions = newest_first(self._kernel.client(self._ask_options).list_sessions())
         found = [s for s in sessions if name in (s.id, s.name)] or [s for s in sessions if s.id.startswith(name)]
         match found:
             case [session]:
@@ -95,8 +106,48 @@ class SessionCommands:
             case []:
                 raise AskError(f"no session has the ID or name {name!r}. List your sessions with `%svc session list`.")
             case _:
-                ids = ", ".join(session.id for session in found)
-                raise AskError(f"{len(found)} sessions match {name!r}: {ids}. Use a full ID.")
+                ids = "; ".join(f"{one.id} ({one.title or one.name})" for one in found[:_LISTED])
+                more = f"; {len(found) - _LISTED} more" if len(found) > _LISTED else ""
+                raise AskError(f"{len(found)} sessions match {name!r}: {ids}{more}. Use a full ID.")
+
+    def _resume_earlier(self) -> Listing:
+        earlier = self._kernel.earlier_session(self._ask_options)
+        try:
+            if earlier is None:
+                raise AskError(_NO_EARLIER)
+            resumed = self._kernel.resume_session(earlier, self._ask_options, self._notify)
+        except (SessionExpiredError, SessionNotFoundError):
+            raise AskError(_NO_EARLIER) from None
+        return _details(resumed, "Resumed this notebook's session")
+
+    def _remove_file(self, name: str) -> str:
+        session = self._current().refresh()
+        found = [file for file in session.evidence if name in (file.name, file.sha256)]
+        if not found:
+            names = ", ".join(dict.fromkeys(file.name for file in session.evidence)) or "none"
+            raise AskError(f"no file of this session is called {name!r}. Its files: {names}.")
+        for file in found:
+            session.detach_file(file)
+        self._kernel.publish_session()
+        return f"Removed {name}. Answers no longer use it, nor what was found in it."
+
+    def _answer_of(self, number: int) -> Answer:
+        session = self._current()
+        questions = _questions(session)
+        if not 1 <= number <= len(questions):
+            raise AskError(
+                f"this session has {_counted(len(questions), 'question')}; there is none with number {number}."
+            )
+        messages = questions[number - 1]
+        if not any(message.message_type == MessageType.RESULT for message in messages):
+            raise AskError(f"question {number} has {_turn(messages)[-1]}.")
+        return Answer(
+            tuple(messages[1:]),
+            session.model.model_string,
+            session.session_id,
+            read_file=session.read_file,
+            is_logged=session.log_session,
+        )
 
     def _rename(self, name: str) -> str:
         session = self._current()
@@ -105,8 +156,12 @@ class SessionCommands:
         return f"Renamed the session to {session.name!r}."
 
     def _extend(self, duration: str | None) -> str:
-        session = self._current()
-        session.update(ttl=seconds_of(duration) if duration else session.ttl)
+        session = self._current().refresh()
+        ttl = seconds_of(duration) if duration else session.ttl
+        if time.time() + ttl <= session.expire_time:
+            until = f"{_format_time(session.expire_time)} UTC, in {_time_left(session.expire_time)}"
+            return f"Not changed: the session already expires later, at {until}."
+        session.update(ttl=ttl)
         self._kernel.publish_session()
         return f"The session expires at {_format_time(session.expire_time)} UTC, in {_time_left(session.expire_time)}."
 
@@ -165,6 +220,7 @@ def _details(session: InteractiveSession, title: str) -> Listing:
     info = session.info
     rows = [
         ("name", info.name),
+        ("first question", info.title or "none yet"),
         ("ID", info.id),
         ("model", info.model.model_string),
         ("language", info.language),
@@ -181,20 +237,27 @@ def _details(session: InteractiveSession, title: str) -> Listing:
 def _row(session: Session, *, is_current: bool) -> Sequence[str]:
     mark, model = "*" if is_current else "", session.model.model_string
     times = (_format_time(session.update_time), _time_left(session.expire_time))
-    return mark, session.id, session.name, f"{session.turns:,}", *times, model
+    return mark, session.id, session.name, session.title, f"{session.turns:,}", *times, model
 
 
 def _files(session: InteractiveSession) -> Listing:
-    rows = [[f.name, f"{f.size:,}", f.mime_type, f.content_type_label, f.sha256[:16]] for f in session.files]
+    files = reversed(session.evidence)
+    rows = [[f.name, f"{f.size:,}", f.mime_type, f.content_type_label, f.sha256[:16]] for f in files]
     header = ("name", "bytes", "type", "label", "SHA-256")
-    return Listing(f"{_counted(len(rows), 'file')} attached", header, rows)
+    order = ", the latest first" if len(rows) > 1 else ""
+    return Listing(f"{_counted(len(rows), 'file')} attached{order}", header, rows)
 
 
-def _history(session: InteractiveSession, number: int) -> Listing:
+def _questions(session: InteractiveSession) -> list[list[Message]]:
+    """The messages of each turn, its query first."""
     turns: dict[str, list[Message]] = {}
     for message in session.history():
         turns.setdefault(message.turn, []).append(message)
-    questions = [messages for messages in turns.values() if messages[0].message_type == MessageType.QUERY]
+    return [messages for messages in turns.values() if messages[0].message_type == MessageType.QUERY]
+
+
+def _history(session: InteractiveSession, number: int) -> Listing:
+    questions = _questions(session)
     rows = [[f"{i:,}", *_turn(messages)] for i, messages in enumerate(questions, 1)]
     header = ("", "asked (UTC)", "question", "seconds", "status", "answer")
     return Listing(f"{_counted(len(rows), 'question')}{_shown(len(rows), number)}", header, rows[-number:])

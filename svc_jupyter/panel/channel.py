@@ -158,9 +158,7 @@ class PanelChannel:
                 rights = {"never_log": user.never_log, "can_disable_logging": user.can_disable_logging}
                 return {"email": user.email, **rights}
             case "list":
-                return [
-                    _session_fields(session) for session in self._kernel.client(self._ask_options()).list_sessions()
-                ]
+                return [_listed(session) for session in self._kernel.client(self._ask_options()).list_sessions()]
             case "models":
                 models = self._kernel.client(self._ask_options()).get_user_info().available_models
                 return [{"model_string": model.model_string, "description": model.description} for model in models]
@@ -227,7 +225,7 @@ class PanelChannel:
             on_note=self._send_note,
         )
         self._questions[request_id] = self._queue()[str(request_id)] = question
-        ask_options = replace(self._ask_options(), answers="live", caller=PANEL)
+        ask_options = replace(self._ask_options(), answers="live", caller=PANEL, about=_names(request))
         question.future = self._kernel.ask_in_background(content, ask_options, question.on_event)
         question.future.add_done_callback(lambda future: self._end_question(request_id, question, future))
 
@@ -379,6 +377,20 @@ def _session_fields(session: Session | None) -> Json | None:
         "files": [{"name": file.name, "size": file.size} for file in session.files],
         "model": session.model.model_string,
     }
+
+
+def _listed(session: Session) -> Json:
+    """The fields of a session in a list, by which its user finds it."""
+    found = {"title": session.title, "turns": session.turns, "update_time": session.update_time}
+    return (_session_fields(session) or {}) | found
+
+
+def _names(request: Json) -> tuple[str, ...]:
+    """The files that the question is about. Raises AskError if they are not a list of names."""
+    files = request.get("files") or []
+    if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
+        raise AskError("files must be a list of names or SHA-256")
+    return tuple(files)
 
 
 def _model_name(session: Session | None) -> str:

@@ -40,7 +40,7 @@ def test_ask_watch_stop_insert_reload_restart_and_switch(lab: Workbench, jupyter
     lab.run(0)
     expect(lab.output(0)).to_have_count(0)
     lab.start(1)
-    expect(lab.output(1).first).to_contain_text("working")  # INFO by INFO
+    expect(lab.output(1).first).to_contain_text("no answer after")  # INFO by INFO
     expect(lab.output(1).first).to_contain_text("5")
     expect(lab.output(1).last).to_contain_text("count 40 50 (after 0)")
 

@@ -24,6 +24,7 @@ class Player:
     def __init__(self, script: dict[str, Any]) -> None:
         asked = script["query"]
         query = Message(message_type=MessageType.QUERY, id=asked["id"], turn=asked["turn"], content=asked["content"])
+        query.files = tuple(asked["files"]) if "files" in asked else query.files
         earlier = EarlierTurn(**script["earlier"]) if "earlier" in script else None
         self.protocol = TurnProtocol(query, script["after"], earlier)
         self.yielded: list[str] = []
@@ -60,6 +61,7 @@ class Player:
         assert answers in (None, message["parent_id"])
         if kind == "query":
             assert (message["id"], message["content"]) == (self.protocol.query.id, self.protocol.query.content)
+            assert tuple(message.get("files", ())) == (self.protocol.query.files or ())
 
     def receive(self, text: str) -> None:
         assert not self.sent

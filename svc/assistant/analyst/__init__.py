@@ -20,6 +20,7 @@ from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat, r
 from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
 from svc.assistant.analyst.collection_plan import READABLE_LABELS, planned, to_expand, within_limit
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
+from svc.assistant.analyst.evidence_scope import cannot_tell_of, files_read, mentioned, remark, usable_history
 from svc.assistant.analyst.findings_messages import findings_steps
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
 from svc.assistant.analyst.follow_ups.conversation import Way, as_lookup, is_alone
@@ -47,7 +48,7 @@ from svc.assistant.instruction_text.answer import distinct
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.spool import SpoolWriter, collected
-from svc.assistant.turn import Answer, Assistant, Step, Turn
+from svc.assistant.turn import Answer, Assistant, Exchange, Step, Turn
 from svc.assistant.workers.mentions import mentioning_lines
 from svc.assistant.workers.pool import Job, Workers
 from svc.assistant.workers.threads import in_thread
@@ -106,9 +107,21 @@ class Analyst(Assistant):
             yield Answer(markdown=polite_reply(kind, turn.language) + "\n", status=AnswerStatus.ANSWERED)
             return
         requested = await self.requested_format(turn)
+        usable = await in_thread(usable_history, turn)
+        turn = usable.turn
+        has_new_files = any(file.is_new for file in turn.files)
+        own: bool = await self._workers.call(is_alone, requested.prompt, turn.language, has_new_files=has_new_files)
+        known = set() if own else {name for exchange in turn.history for name in files_read(exchange)}
+        would_use = usable.gone if usable.is_latest_gone and not own else ()
+        gone = list(dict.fromkeys([*would_use, *mentioned(requested.prompt, usable.gone)]))
+        read: set[str] = set()
         async with aclosing(self._steps(turn, requested)) as steps:
             async for step in steps:
-                yield _in_language(step, turn.language) if requested.format is AnswerFormat.PROSE else step
+                read |= _files_of(step)
+                if requested.format is AnswerFormat.PROSE:
+                    yield _in_language(_with_remark(step, gone, _unused(turn, read or known)), turn.language)
+                else:
+                    yield step
 
     async def _steps(self, turn: Turn, requested: RequestedFormat) -> AsyncGenerator[Step | Answer, None]:
         """Answer what is in the question itself, else what the session knows, else what the files hold."""
@@ -118,7 +131,7 @@ class Analyst(Assistant):
             steps = self._alone(turn, requested)
         elif (back := await in_thread(_back_reference, turn, requested)) is not None:
             steps = self._follow_up(turn, requested, back)
-        elif (further := await further_question(turn, requested, self)) is None:
+        elif _chooses(turn, requested) or (further := await further_question(turn, requested, self)) is None:
             steps = self._whole(turn, requested)
         elif further.course.way is Way.ALONE:
             steps = self._alone(turn, requested)
@@ -479,6 +492,34 @@ def _asked(results: Sequence[SkillResult]) -> tuple[list[tuple[Skill, Sequence[A
     asked = [result for result in results if not result.is_fallback] or results
     examined = [result for result in asked if result.is_examined]
     return [(result.skill, result.findings) for result in examined], bool(examined)
+
+
+def _chooses(turn: Turn, requested: RequestedFormat) -> bool:
+    """Whether the question names some of several files: these are read, as their names are no values of findings."""
+    return len(turn.files) > 1 and len(mentioned(requested.prompt, [file.name for file in turn.files])) > 0
+
+
+def _files_of(step: Step | Answer) -> set[str]:
+    """The attached files whose findings are in a ``source`` message."""
+    if isinstance(step, Answer) or step.message_type is not MessageType.SOURCE or step.mime_type is not MimeType.JSON:
+        return set()
+    return files_read(Exchange(prompt="", answer="", sources=(step.content,)))
+
+
+def _unused(turn: Turn, read: set[str]) -> list[str]:
+    """The session's other files, if the answer is about some of them."""
+    names = dict.fromkeys(file.name for file in (*turn.files, *turn.left_out))
+    return [name for name in names if name not in read] if read else []
+
+
+def _with_remark(step: Step | Answer, gone: Sequence[str], unused: Sequence[str]) -> Step | Answer:
+    """The answer with what it says about files that it does not use; if these alone could answer, only that."""
+    text = remark(gone, unused)
+    if not isinstance(step, Answer) or not text:
+        return step
+    if gone and step.status is AnswerStatus.NOT_ANSWERED:
+        return msgspec.structs.replace(step, markdown=f"{cannot_tell_of(gone)}\n")
+    return msgspec.structs.replace(step, markdown=f"{step.markdown.rstrip()}\n\n{text}\n")
 
 
 def _in_language(step: Step | Answer, language: str) -> Step | Answer:

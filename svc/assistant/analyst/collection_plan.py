@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from svc.assistant.analyst.plan import Plan, PlannedSkill, Question, by_files, make_plan, merged, read_question
+from svc.assistant.analyst.plan import Plan, PlannedSkill, Question, by_files, make_plan, meant, merged, read_question
 from svc.assistant.collections.expanded import ExpandedFiles, NotExamined
 from svc.assistant.collections.layouts import rank
 from svc.assistant.skills.catalogue import SKILLS
@@ -26,8 +26,7 @@ READABLE_LABELS = frozenset(label for skill in SKILLS for label in skill.labels)
 
 def to_expand(files: Sequence[TurnFile]) -> tuple[list[TurnFile], list[TurnFile]]:
     """Split the files into those whose archives the question is about, and earlier ones that stay closed."""
-    is_any_new = any(file.is_new for file in files)
-    current = [file for file in files if file.is_new or not is_any_new]
+    current = meant(files) or list(files)
     return current, [file for file in files if file not in current]
 
 

@@ -30,6 +30,7 @@ from svc.assistant.skills.skill import Skill
 from svc.assistant.turn import TurnFile
 
 PROMPT = "prompt"  # the name of the prompt as a source of evidence
+GIVEN, QUOTED = "text given by the model", "text quoted from the evidence"  # source names of texts that are not files
 MAX_QUESTION_CHARS = 2_000
 SAMPLE_CHARS = 50_000  # of a prompt; bounds the time of planning, which runs in the service's event loop
 QUESTION_LINES = 3  # of a first paragraph that ends with neither ":" nor "?"
@@ -155,6 +156,11 @@ def _before_paste(question: str) -> str:
     head, colon, rest = question.partition(": ")
     is_paste = colon and len(rest) > LONG_REST_CHARS and any(_search(skill.strong, head) for skill in SKILLS)
     return head if is_paste else question
+
+
+def meant(files: Sequence[TurnFile]) -> list[TurnFile]:
+    """The files that words such as "the log" mean: as the client said, else those that came with the question."""
+    return [file for file in files if file.is_meant] or [file for file in files if file.is_new]
 
 
 def read_question(
@@ -416,9 +422,31 @@ def _made_for(skill: Skill, files: Sequence[TurnFile]) -> list[TurnFile]:
 
 
 def _current(files: Sequence[TurnFile], question: Question) -> list[TurnFile]:
-    """The files that came with this question; all of them if none did, or if the question says "all files"."""
-    new = [] if _ALL_FILES.search(question.text) else [file for file in files if file.is_new]
-    return new or list(files)
+    return files_meant(files, question.text)
+
+
+def files_meant(files: Sequence[TurnFile], text: str) -> list[TurnFile]:
+    """The files that a question means; all of them if it means none of these, or if it says "all files"."""
+    if _ALL_FILES.search(text):
+        return list(files)
+    if any(_is_named(text, file) for file in files):
+        return [file for file in files if file.is_new or _is_named(text, file)]
+    return meant(files) or list(files)
+
+
+def _is_named(text: str, file: TurnFile) -> bool:
+    """Whether a question names the file, by a name that is not an ordinary word, and not as a part of another name."""
+    if "." not in file.name:
+        return False
+    lowered, name = text.lower(), file.name.lower()
+    start = lowered.find(name)
+    while start >= 0:
+        before, after = lowered[max(start - 1, 0) : start], lowered[start + len(name) : start + len(name) + 2]
+        is_longer = after[:1].isalnum() or after[:1] in ("_", "-") or (after[:1] in (".", "/") and after[1:].isalnum())
+        if not is_longer and not (before.isalnum() or (before and before in "_-./")):
+            return True
+        start = lowered.find(name, start + 1)
+    return False
 
 
 def _has_material(skill: Skill, question: Question) -> bool:

@@ -21,6 +21,7 @@ import msgspec
 
 from svc.assistant.analyst import Analyst, coverage_step, picture_step
 from svc.assistant.analyst.answer_format import RequestedFormat
+from svc.assistant.analyst.evidence_scope import usable_history
 from svc.assistant.analyst.findings_messages import findings_steps
 from svc.assistant.analyst.structured_answer import structured_answer
 from svc.assistant.instruction_text.answer import instruction_fold, instruction_note
@@ -93,8 +94,9 @@ class ModelAssistant(Assistant):
         steps: asyncio.Queue[Step | None] = asyncio.Queue()  # unbounded: the turn's limits bound what is put into it
         limits, now = self._configuration.limits, self._now()
         clock = TurnClock(limits.seconds)
-        toolbox = Toolbox(turn, self._analyst, steps.put, max_calls=limits.tool_calls, now=now, clock=clock)
-        conversation = Conversation(self._upstream, turn, toolbox, steps.put, now=now, clock=clock)
+        usable = (await asyncio.to_thread(usable_history, turn)).turn  # nothing of files that are not asked about
+        toolbox = Toolbox(usable, self._analyst, steps.put, max_calls=limits.tool_calls, now=now, clock=clock)
+        conversation = Conversation(self._upstream, usable, toolbox, steps.put, now=now, clock=clock)
         task = asyncio.create_task(_run(conversation, toolbox))
         task.add_done_callback(lambda _: steps.put_nowait(None))
         try:

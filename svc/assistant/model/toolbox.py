@@ -19,7 +19,7 @@ from svc.assistant.analyst import Analyst, render
 from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
 from svc.assistant.analyst.matching import reads
-from svc.assistant.analyst.plan import PROMPT, Call, Plan, PlannedSkill, question_of
+from svc.assistant.analyst.plan import GIVEN, PROMPT, QUOTED, Call, Plan, PlannedSkill, question_of
 from svc.assistant.findings import AnyFinding, Coverage, Finding, InstructionText
 from svc.assistant.instruction_text.answer import distinct
 from svc.assistant.model.evidence import EvidenceIndex
@@ -36,7 +36,6 @@ from svc.untrusted.characters import on_one_line, printable
 from svc.untrusted.markup import cut, plural
 
 log = logging.getLogger("svc.model")
-GIVEN, QUOTED = "text given by the model", "text quoted from the evidence"  # source names of texts that are not files
 SUMMARY_CHARS = 6_000  # per call, about 1,500 tokens
 MAX_TEXT_CHARS = 200_000  # of a text passed to a tool
 _CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?")

@@ -13,7 +13,7 @@ from typing import Protocol
 import msgspec
 
 from svc.errors import CODES
-from svc.messages import ErrorBody, FeedbackType, OpResult
+from svc.messages import ErrorBody, FeedbackType, Message, OpResult
 from svc.service.access.user_keys import MAX_NAME_CHARS, MAX_TTL_SECONDS
 from svc.service.sessions.rules import MAX_SCORE, SHA256_PATTERN
 from svc.service.settings import Settings
@@ -117,13 +117,18 @@ def build_document(operations: Sequence[OperationRow], version: str, settings: S
     return msgspec.json.encode(document)
 
 
+_UNSET_FIELDS = {
+    (Message.__name__, field.encode_name) for field in msgspec.structs.fields(Message) if field.default is msgspec.UNSET
+}
+
+
 def _response_schemas(kinds: Sequence[type]) -> tuple[dict[type, Json], Schemas]:
-    """Schemas of what the service sends: every field is present, unless its type omits defaults."""
+    """Schemas of what the service sends: every field is present, unless it or its type omits defaults."""
     schemas, components = msgspec.json.schema_components(kinds, ref_template=f"{_SCHEMAS_PATH}{{name}}")
     sparse = {kind.__name__ for kind in kinds if isinstance(kind, type) and _omits_defaults(kind)}
     for name, schema in components.items():
         if "properties" in schema and name not in sparse:
-            schema["required"] = list(schema["properties"])
+            schema["required"] = [field for field in schema["properties"] if (name, field) not in _UNSET_FIELDS]
     components["ErrorDetail"]["properties"]["code"] = {"enum": list(CODES)}
     return dict(zip(kinds, schemas, strict=True)), components
 

@@ -11,9 +11,18 @@ from datetime import UTC, datetime
 
 import langcodes
 import msgspec
+from msgspec import UNSET, UnsetType
 
-from svc.errors import InvalidRequestError, ServiceError, SessionExpiredError, TooLargeError, service_error
+from svc.errors import (
+    InvalidRequestError,
+    ServiceError,
+    SessionExpiredError,
+    SessionFileNotFoundError,
+    TooLargeError,
+    service_error,
+)
 from svc.messages import (
+    MADE_LABEL,
     ROOT_ID,
     FeedbackRequest,
     FeedbackType,
@@ -188,7 +197,39 @@ def check_query(message: Message, *, now: float, settings: Settings) -> Message:
         state=State.QUERY,
         content=message.content,
         mime_type=message.mime_type,
+        files=_check_files(message.files, settings),
     )
+
+
+def check_named_files(named: Sequence[str], files: Sequence[FileRecord]) -> None:
+    """Raise SessionFileNotFoundError if a query is about a file that the session does not have.
+
+    Args:
+        named: The names or SHA-256 of files.
+        files: The session's files; those that the assistant made are not evidence.
+    """
+    evidence = [file for file in files if not file.label.startswith(MADE_LABEL)]
+    known = {key for file in evidence for key in (file.name, file.sha256)}
+    for one in named:
+        if one not in known:
+            names = ", ".join(_quoted(name) for name in dict.fromkeys(file.name for file in evidence)) or "none"
+            raise SessionFileNotFoundError(
+                f"files has {_quoted(one)}, and no file of the session has this name or SHA-256. Its files: {names}. "
+                "Attach the file first, or choose one of these",
+                param="files",
+            )
+
+
+def _check_files(named: Sequence[str] | UnsetType | None, settings: Settings) -> tuple[str, ...] | UnsetType:
+    if not named:
+        return UNSET
+    if len(named) > settings.max_session_files:
+        raise InvalidRequestError(
+            f"files has {len(named):,} entries; the limit is {settings.max_session_files}. Choose fewer files, or "
+            "leave files out to ask about the session",
+            param="files",
+        )
+    return tuple(dict.fromkeys(named))
 
 
 def check_content_size(content: str, settings: Settings) -> None:
@@ -227,6 +268,7 @@ def wire_session(session: SessionRecord, messages: Sequence[Message] = ()) -> Se
         turns=session.turns,
         name=session.name,
         description=session.description,
+        title=session.title,
         create_time=session.create_time,
         update_time=session.update_time,
         expire_time=session.expire_time,

@@ -14,6 +14,7 @@ import os
 import re
 import sqlite3
 import time
+from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
@@ -102,7 +103,7 @@ def create_file(path: Path) -> None:
 def migrate(connection: sqlite3.Connection, name: str) -> None:
     """Apply the migrations that the database lacks; raises ConfigError if it is newer than this program."""
     migrations = _migrations()
-    version = int(connection.execute("PRAGMA user_version").fetchone()[0])
+    version = _version(connection)
     newest = max(migrations)
     if version > newest:
         raise ConfigError(
@@ -110,16 +111,31 @@ def migrate(connection: sqlite3.Connection, name: str) -> None:
             "Upgrade svc-jupyter, or choose another database with --database"
         )
     for number in range(version + 1, newest + 1):
-        script = f"BEGIN IMMEDIATE;\n{migrations[number]}\nPRAGMA user_version = {number};\nCOMMIT;"
         try:
-            connection.executescript(script)
+            connection.execute("BEGIN IMMEDIATE")
+            if _version(connection) < number:  # otherwise another process migrated first
+                for statement in _statements(migrations[number]):
+                    connection.execute(statement)
+                connection.execute(f"PRAGMA user_version = {number}")
+            connection.execute("COMMIT")
         except sqlite3.Error as error:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            if (
-                int(connection.execute("PRAGMA user_version").fetchone()[0]) < number
-            ):  # otherwise another process migrated first
-                raise ConfigError(f"{name} could not be migrated to schema version {number}: {error}") from error
+            raise ConfigError(f"{name} could not be migrated to schema version {number}: {error}") from error
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _statements(script: str) -> Iterator[str]:
+    """The script's statements; ``executescript`` would end the transaction in which the version was read."""
+    statement = ""
+    for line in script.splitlines(keepends=True):
+        statement += line
+        if sqlite3.complete_statement(statement):
+            yield statement
+            statement = ""
 
 
 def _migrations() -> dict[int, str]:

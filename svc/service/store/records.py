@@ -78,8 +78,8 @@ class FileRecord(msgspec.Struct, frozen=True, kw_only=True):
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A session without its messages. Times are seconds since the epoch; files are in the order of their index.
 
-    ``instructions`` are the system messages of an OpenAI-style client, ``local_tools`` the tools offered with the last
-    query.
+    ``title`` is the first question in one line. ``instructions`` are the system messages of an OpenAI-style client,
+    ``local_tools`` the tools offered with the last query.
     """
 
     id: str
@@ -94,6 +94,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     update_time: int
     expire_time: int
     can_log: bool
+    title: str = ""
     instructions: str = ""
     last_seq: int = 0
     turns: int = 0
@@ -112,6 +113,7 @@ class HistoryRow(msgspec.Struct, frozen=True):
     created_at: float
     mime_type: MimeType
     content: str | None
+    files: tuple[str, ...] | msgspec.UnsetType | None = msgspec.UNSET
 
 
 class StoredMessage(msgspec.Struct, frozen=True):

@@ -29,7 +29,7 @@ _SESSION_COLUMNS = (
     "user_id, org_id, model, ttl, language, name, description, create_time, update_time, expire_time, can_log,"
     " last_seq, turns, usage, number, instructions,"
     " EXISTS (SELECT 1 FROM turns t WHERE t.session_number = sessions.number AND t.state = 'running'),"
-    " EXISTS (SELECT 1 FROM files f WHERE f.session_number = sessions.number), local_tools"
+    " EXISTS (SELECT 1 FROM files f WHERE f.session_number = sessions.number), local_tools, title"
 )
 
 
@@ -59,6 +59,7 @@ def session_row(connection: sqlite3.Connection, session_id: str) -> SessionRecor
         language=row[4],
         name=row[5],
         description=row[6],
+        title=row[19],
         create_time=row[7],
         update_time=row[8],
         expire_time=row[9],

@@ -275,7 +275,7 @@ class SqliteStore:
             connection.execute(f"DELETE FROM files WHERE session_number IN {numbers}", [ended_before])  # noqa: S608
             connection.execute(f"DELETE FROM feedback WHERE session_number IN {numbers}", [ended_before])  # noqa: S608
             connection.execute(
-                "UPDATE sessions SET name = '', description = '', instructions = '', local_tools = '[]', "  # noqa: S608
+                "UPDATE sessions SET name = '', description = '', title = '', instructions = '', local_tools = '[]', "  # noqa: S608
                 f"last_seq = -1, bytes = 0 WHERE {ended}",
                 [ended_before],
             )

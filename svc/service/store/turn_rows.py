@@ -19,12 +19,14 @@ from svc.service.store.records import (
     TurnState,
 )
 from svc.service.store.rows import TURN_COLUMNS, USAGE_DECODER, session_number, turn_row
+from svc.untrusted.characters import one_line
 
 _ENCODER = msgspec.json.Encoder()
 # Each statement releases and re-acquires the GIL, so inserting many rows per statement costs a fraction.
 _INSERT_SIZES = (64, 16, 4, 2, 1)
 _COLUMNS = "session_number, seq, turn_number, message_type, id, body"
 _WIDTH = 6
+TITLE_CHARS = 80  # of a first question; the migration has the same number
 _LARGEST = 2**63 - 1  # of SQLite's integers
 _INSERTS = {
     size: f"INSERT INTO messages ({_COLUMNS}) VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?)"] * size)  # noqa: S608
@@ -68,13 +70,15 @@ def begin(
     turn = _insert_turn(connection, (number, session_id), query, owner, last_seq + 1, turn_end)
     stored = _insert_messages(connection, number, turn, [query, *messages], last_seq + 1)
     connection.execute(
-        "UPDATE sessions SET turns = turns + 1, last_seq = ?, bytes = bytes + ?, update_time = ?, usage = ?"
+        "UPDATE sessions SET turns = turns + 1, last_seq = ?, bytes = bytes + ?, update_time = ?, usage = ?,"
+        " title = CASE WHEN title = '' THEN ? ELSE title END"
         " WHERE number = ?",
         [
             stored[-1].seq,
             _size(stored),
             query.timestamp if turn_end is None else int(turn_end.time),
             usage if turn_end is None else _add_usage(usage, turn_end.usage),
+            one_line((query.content or "").strip(), limit=TITLE_CHARS),
             number,
         ],
     )

@@ -166,14 +166,18 @@ def exchanges_of(messages: Sequence[HistoryRow | Message]) -> tuple[Exchange, ..
     the last run.
     """
     exchanges = []
-    prompt = ""
+    prompt, asked = "", 0.0
+    files: tuple[str, ...] = ()
     sources: dict[str, list[str]] = {}
     for message in messages:
         if message.message_type == MessageType.QUERY:
             prompt, sources = message.content or "", {}
+            asked, files = message.created_at, message.files or ()
         elif message.message_type == MessageType.SOURCE and message.mime_type == MimeType.JSON:
             sources.setdefault(message.group, []).append(message.content or "")
         elif message.message_type == MessageType.RESULT:
             run_sources = tuple(sources.get(message.group, ()))
-            exchanges.append(Exchange(prompt=prompt, answer=message.content or "", sources=run_sources))
+            exchanges.append(
+                Exchange(prompt=prompt, answer=message.content or "", sources=run_sources, asked=asked, files=files)
+            )
     return tuple(exchanges)

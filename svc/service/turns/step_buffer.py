@@ -141,7 +141,13 @@ class StepBuffer:
         if self._sources_bytes > self._settings.max_history_bytes:
             return None
         answer = self._end[0].content or ""
-        exchange = Exchange(prompt=self.query.content or "", answer=answer, sources=tuple(self._sources))
+        exchange = Exchange(
+            prompt=self.query.content or "",
+            answer=answer,
+            sources=tuple(self._sources),
+            asked=self.query.created_at,
+            files=self.query.files or (),
+        )
         return history.with_exchange(exchange, self.query.created_at)
 
     async def aclose(self) -> None:

@@ -16,7 +16,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
 from typing import Protocol
 
-from svc.assistant.turn import MADE_LABEL, Answer, Assistant, Step, StepFile, Turn, TurnFile
+from svc.assistant.turn import Answer, Assistant, Step, StepFile, Turn, TurnFile
 from svc.assistant.workers.payer import PAYER, Payer
 from svc.errors import ServiceError, SessionExpiredError, TurnCancelledError, UnavailableError
 from svc.local_tools import LocalTool
@@ -29,6 +29,7 @@ from svc.service.sessions.session_stores import SessionHandle
 from svc.service.settings import Settings
 from svc.service.store import Store
 from svc.service.store.records import FirstBatch, TurnRecord, TurnStart, TurnState
+from svc.service.turns.evidence_scope import scope_of
 from svc.service.turns.history_cache import History, HistoryCache, history_of
 from svc.service.turns.local_tool_calls import Consents, LocalToolCalls, not_pending
 from svc.service.turns.message_builder import MessageBuilder
@@ -392,16 +393,18 @@ class Turns:
                 mime_type=file.mime_type,
                 label=file.label,
                 source=handle.files.source(file.id),
-                is_new=file.attached > history.last_query_time,
+                attached=file.attached,
                 results=handle.files.results(file.id),
             )
             for file in session.files
         ]
+        scope = scope_of(files, pending.query.files or (), history)
         turn = Turn(
             session_id=session.id,
             prompt=pending.query.content or "",
-            files=tuple(file for file in files if not file.label.startswith(MADE_LABEL)),
-            made_files=tuple(file for file in files if file.label.startswith(MADE_LABEL)),
+            files=scope.files,
+            made_files=scope.made,
+            left_out=scope.left_out,
             history=history.exchanges,
             instructions=session.instructions,
             language=session.language,

@@ -116,12 +116,12 @@ def test_an_error_that_quotes_the_command_line_is_visible(name: str, payload: st
 
 
 def test_a_service_reaches_the_terminal_with_no_field(payload: str, work: Path, monkeypatch: pytest.MonkeyPatch):
-    async def answers(*_: object) -> tuple[str, list[Message]]:
-        await ask_module._follow(Session(), "q", StatusLine(sys.stderr, time.monotonic))
+    async def answers(*_: object, **__: object) -> tuple[str, list[Message]]:
+        await ask_module._follow(Session(), "q", [], StatusLine(sys.stderr, time.monotonic))
         return payload, [Message(message_type=MessageType.RESULT, content=payload, title=payload, turn=payload)]
 
     class Session:
-        async def stream(self, question: str):
+        async def stream(self, question: str, **_: object):
             yield Message(message_type=MessageType.INFO, content=payload)
             progress = TaskProgress(task=payload, done=1, total=2)
             yield Message(message_type=MessageType.INFO, content=payload, actor=payload, progress=progress)
@@ -139,7 +139,7 @@ def test_a_service_reaches_the_terminal_with_no_field(payload: str, work: Path, 
 
 
 def test_an_error_of_a_service_is_visible(payload: str, work: Path, monkeypatch: pytest.MonkeyPatch):
-    async def fails(*_: object) -> None:
+    async def fails(*_: object, **__: object) -> None:
         raise SvcError(payload)
 
     monkeypatch.setattr(ask_module, "_ask", fails)

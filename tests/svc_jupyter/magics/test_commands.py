@@ -99,5 +99,5 @@ def test_every_form_has_its_line_of_help():
     lines = help_lines()
 
     assert len(lines) == len(FORMS)
-    assert "%svc session resume ID   " in "\n".join(lines)
+    assert "%svc session resume [ID]   " in "\n".join(lines)
     assert "%svc session new [NAME]  " in "\n".join(lines)

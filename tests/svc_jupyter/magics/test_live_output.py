@@ -67,12 +67,19 @@ def test_the_tail_is_bounded_and_says_how_much_came_before():
         steps.add(f"step {number}", float(number))
 
     assert steps.running(9.2, max_lines=3)["text/plain"].splitlines() == [
-        "working, 9 s",
+        "no answer after 9 s",
         "… 7 earlier",
         "   7.0 s  step 7",
         "   8.0 s  step 8",
         "   9.0 s  step 9",
     ]
+
+
+def test_the_running_state_is_true_of_a_notebook_that_is_opened_later():
+    """A kernel that dies leaves what it drew last."""
+    title = Steps(asked=1_700_000_000.0).running(3.4, max_lines=3)["text/plain"]
+
+    assert title == "no answer after 3 s, asked 2023-11-14 22:13:20 UTC"
 
 
 def test_the_first_step_is_drawn_at_once():

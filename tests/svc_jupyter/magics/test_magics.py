@@ -122,8 +122,8 @@ def test_a_file_is_attached_once_and_replaced_by_other_content(kernel: Kernel, t
 
     assert first.error.startswith("AskError: --attach")
     assert second.displays[-1]["data"]["text/markdown"] == "a b.log (3), data (3)"
-    assert third.displays[-1]["data"]["text/markdown"] == "a b.log (3), data (3)"
-    assert fourth.displays[-1]["data"]["text/markdown"] == "data (3), a b.log (5)"
+    assert third.displays[-1]["data"]["text/markdown"] == "a b.log (3)"
+    assert fourth.displays[-1]["data"]["text/markdown"] == "a b.log (5)"
     assert "a b.log changed since it was attached" in fourth.shown()
 
 
@@ -158,7 +158,7 @@ def test_help_shows_options_and_examples(shared_kernel: Kernel):
         "--into NAME",
         "--timeout SECONDS",
         "%%svc --attach /var/log/auth.log --into answer",
-        "%svc session resume ID ",
+        "%svc session resume [ID] ",
     ):
         assert part in text
 

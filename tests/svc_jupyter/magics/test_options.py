@@ -61,7 +61,7 @@ def test_text_after_the_options_of_a_cell_is_its_first_line():
     ("line", "message"),
     [
         pytest.param("--atach x q", "unknown option --atach. Did you mean --attach? Put -- before", id="near"),
-        pytest.param("-enc q", "unknown option -enc. Options: --attach, --into", id="far"),
+        pytest.param("-enc q", "unknown option -enc. Options: --attach, --all, --into", id="far"),
         pytest.param(
             "", "the question is missing. Write it after the options, for example: Which accounts", id="empty"
         ),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from pathlib import Path
 
 import keyring
 import pytest
@@ -13,6 +15,8 @@ from keyring.backends.fail import Keyring as NoKeyring
 from keyring.errors import PasswordDeleteError
 
 from svc import Session, Svc
+from svc.client import newest_first
+from svc_jupyter.answers.answer import Answer
 from svc_jupyter.errors import AskError
 from svc_jupyter.kernel import service_key
 from svc_jupyter.kernel.kernel import KernelSession
@@ -21,6 +25,7 @@ from svc_jupyter.magics.listing import Listing
 from svc_jupyter.magics.session_commands import SessionCommands
 from svc_jupyter.question import AskOptions
 from tests.support.live import ThreadService
+from tests.support.session_facts import session
 
 WANTED = AskOptions(is_new=False, model=None, default_model=None, language="en", ttl=3_600, log_session=True)
 Run = Callable[[str], str]
@@ -97,10 +102,14 @@ def run(remote: ThreadService, kernel: KernelSession) -> Run:
     return lambda line: shown(kernel, line)
 
 
-def shown(kernel: KernelSession, line: str, *, can_prompt: bool = True) -> str:
+def command_result(kernel: KernelSession, line: str, *, can_prompt: bool = True) -> object:
     command = parse(line)
     assert command is not None
-    result = SessionCommands(kernel, WANTED, print, can_prompt=can_prompt).run(command)
+    return SessionCommands(kernel, WANTED, print, can_prompt=can_prompt).run(command)
+
+
+def shown(kernel: KernelSession, line: str, *, can_prompt: bool = True) -> str:
+    result = command_result(kernel, line, can_prompt=can_prompt)
     return result if isinstance(result, str) else repr(result)
 
 
@@ -140,10 +149,30 @@ def test_the_list_marks_the_kernels_session(run: Run):
 
     text = run("session list").splitlines()
 
-    assert text[0] == "2 sessions, oldest first"
-    assert [line.split()[0] for line in text[2:]][1] == "*"
-    assert "one" in text[2]
-    assert text[2].startswith("   ")
+    assert text[0] == "2 sessions, the last used first"
+    assert text[2].split()[0] == "*"
+    assert "one" in text[3]
+    assert text[3].startswith("   ")
+
+
+def test_the_list_shows_and_searches_names_first_questions_and_files(run: Run, kernel: KernelSession):
+    run('session new "Ticket 4711"')
+    ask(kernel, "which accounts of web-3\nwere brute-forced?")
+    ask(kernel, "another question")
+    run("session new second")
+    kernel.session(WANTED, print).attach_file("Firewall.LOG", b"x")
+
+    assert "which accounts of web-3 were brute-forced?" in run("session list")
+    for text in ('"WEB-3 4711"', "firewall", "ticket"):
+        assert len(run(f"session list {text}").splitlines()) == 3, text
+    assert run("session list nowhere") == "No session has 'nowhere' in its name, first question or files."
+
+
+def test_the_last_used_session_is_the_first(run: Run, kernel: KernelSession, monkeypatch: pytest.MonkeyPatch):
+    now = int(time.time())
+    known = [session(name=name, create_time=now + i, update_time=now - i) for i, name in enumerate("abc")]
+
+    assert [one.name for one in newest_first(known[::-1])] == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("by", ["id", "beginning", "name"])
@@ -168,7 +197,7 @@ def test_what_cannot_be_resumed_says_why(run: Run):
         AskError, match=r"no session has the ID or name 'abcdef'. List your sessions with `%svc session list`"
     ):
         run("session resume abcdef")
-    with pytest.raises(AskError, match=r"2 sessions match 'same': \w+, \w+\. Use a full ID\."):
+    with pytest.raises(AskError, match=r"2 sessions match 'same': \w+ \(same\); \w+ \(same\)\. Use a full ID\."):
         run("session resume 'same'")
 
 
@@ -178,6 +207,100 @@ def test_a_session_is_renamed_and_extended(run: Run):
     assert run('session rename "Ticket 4711"') == "Renamed the session to 'Ticket 4711'."
     assert re.fullmatch(r"The session expires at .* UTC, in (2 d 0 h|1 d 23 h)\.", run("session extend 2d"))
     assert sessions()[0].name == "Ticket 4711"
+
+
+def test_extending_never_shortens(run: Run):
+    run("session new")
+    run("session extend 7d")
+    before = sessions()[0]
+
+    for line in ("session extend 5m", "session extend", "session extend 6d", "session extend 300"):
+        kept = run(line)
+        assert line == "session extend" or kept.startswith("Not changed: the session already expires later, at "), line
+        assert sessions()[0].expire_time >= before.expire_time, line
+
+
+def test_a_file_is_removed(run: Run, kernel: KernelSession):
+    run("session new")
+    session = kernel.session(WANTED, print)
+    session.attach_file("a b.log", b"x")
+    session.attach_file("c.log", b"y")
+
+    assert run("files").splitlines()[0] == "2 files attached, the latest first"
+    assert run("files remove 'a b.log'") == "Removed a b.log. Answers no longer use it, nor what was found in it."
+    assert [file.name for file in session.refresh().files] == ["c.log"]
+    with pytest.raises(AskError, match=r"no file of this session is called 'a\.log'\. Its files: c\.log\."):
+        run("files remove a.log")
+
+
+def test_an_old_answer_is_shown_again(run: Run, kernel: KernelSession):
+    original = kernel.ask("first", [], WANTED, Area(), None)
+    kernel.ask("second", [], WANTED, Area(), None)
+
+    again = command_result(kernel, "history 1 --show")
+
+    assert isinstance(again, Answer)
+    assert again.markdown == original.markdown
+    assert again._repr_mimebundle_()[0]["text/markdown"] == original._repr_mimebundle_()[0]["text/markdown"]
+    with pytest.raises(AskError, match="this session has 2 questions; there is none with number 3"):
+        run("history 3 --show")
+
+
+NOTEBOOK = Path("/home/ana/incident 42.ipynb")
+
+
+def notebook_kernel(number: int, notebook: Path = NOTEBOOK) -> KernelSession:
+    return KernelSession(f"/run/kernel-{number}.json", notebook)
+
+
+def test_a_session_has_the_name_of_its_notebook(remote: ThreadService):
+    kernel = notebook_kernel(1)
+    ask(kernel, "who got in?")
+
+    assert [(one.name, one.title) for one in sessions()] == [("incident 42", "who got in?")]
+    kernel.close()
+
+
+def test_after_a_restart_of_jupyter_the_notebooks_session_is_offered_once_and_resumed(remote: ThreadService):
+    first = notebook_kernel(2)
+    ask(first, "who got in?")
+    first.close()
+    second, notes = notebook_kernel(3), []
+    second.session(WANTED, notes.append)
+    second.session(WANTED, notes.append)
+
+    assert len(notes) == 1
+    assert notes[0].startswith("This notebook has an earlier session (1 question, the first: who got in?). ")
+    assert notes[0].endswith("To go on with it: %svc session resume")
+    ask(second, "another")  # in a new session; the earlier one can still be resumed
+    text = shown(second, "session resume")
+    assert "Resumed this notebook's session" in text
+    assert second.session(WANTED, print).session_id == first.session(WANTED, print).session_id
+    second.close()
+
+
+@pytest.mark.parametrize("case", ["another notebook", "no notebook", "deleted"])
+def test_nothing_is_offered_that_is_not_the_notebooks(remote: ThreadService, case: str):
+    first = notebook_kernel(4, NOTEBOOK.with_name(f"{case}.ipynb"))
+    ask(first, "who got in?")
+    if case == "deleted":
+        with Svc() as client:
+            client.resume_session(first.session(WANTED, print).session_id).delete()
+    second, notes = (
+        {
+            "another notebook": lambda: notebook_kernel(5, NOTEBOOK.with_name("other.ipynb")),
+            "no notebook": lambda: KernelSession("/run/kernel-5.json"),
+            "deleted": lambda: notebook_kernel(5, NOTEBOOK.with_name("deleted.ipynb")),
+        }[case](),
+        [],
+    )
+
+    assert second.session(WANTED, notes.append) is None
+    assert notes == []
+    with pytest.raises(AskError, match="no earlier session of this notebook is known here"):
+        shown(second, "session resume")
+    first.close()
+    second.close()
 
 
 def test_a_deleted_session_is_gone_and_the_next_question_makes_one(run: Run, kernel: KernelSession):

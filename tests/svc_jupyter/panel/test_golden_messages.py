@@ -27,7 +27,7 @@ from tests.support.assistants import scripted
 from tests.support.live import StartService, ThreadService, wait_until
 
 FILES = sorted((ROOT / "tests" / "wire" / "panel").glob("*.json"))
-TIMES = {"created_at": 1_767_225_600.0, "expire_time": 1_767_312_000.0}
+TIMES = {"created_at": 1_767_225_600.0, "update_time": 1_767_225_600.0, "expire_time": 1_767_312_000.0}
 FOLDER = "/home/analyst"
 VARYING_TEXTS = [
     (re.compile(r"Session of [\d-]+ [\d:]+ UTC"), "Session of 2026-01-01 00:00 UTC"),

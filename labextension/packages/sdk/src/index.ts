@@ -41,5 +41,5 @@ export {
 export type { UploadProgress } from "./platform.js";
 export { Proofs, UnprovenError } from "./proof.js";
 export { type AttachOptions, type FileContent, InteractiveSession, type SessionChanges } from "./session.js";
-export { Streamer, type StreamerOptions, type StreamState } from "./streamer.js";
+export { type SendOptions, Streamer, type StreamerOptions, type StreamState } from "./streamer.js";
 export type { AbortOptions } from "./transport.js";

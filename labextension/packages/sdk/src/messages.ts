@@ -151,6 +151,8 @@ export interface Message {
   answer_status: AnswerStatus | null;
   /** Only on an `info` that says how far a piece of work is. */
   progress?: TaskProgress;
+  /** Only on a `query` that is about these files of the session: their names or SHA-256. */
+  files?: readonly string[] | null;
 }
 
 /** The vendor of a toolset. */
@@ -221,6 +223,8 @@ export interface Session {
   can_log: boolean;
   state: State;
   files: SessionFile[];
+  /** The first question in one line; empty before it. */
+  title: string;
 }
 
 /** A key's user and permissions. `key_expire_time` 0 means never; `tpm` and `rpm` 0 mean no limit. */

@@ -64,8 +64,10 @@ export function readSession(value: unknown): Session {
   const fields = object(value, "a session");
   for (const name of SESSION_TEXTS) text(fields, name);
   for (const name of SESSION_NUMBERS) number(fields, name);
+  const title = fields["title"] === undefined ? "" : text(fields, "title"); // an older service sends none
   return {
     ...(fields as unknown as Session),
+    title,
     model: readModel(fields["model"]),
     messages: list(fields["messages"], "messages").map(readMessage),
     usage: readUsage(fields["usage"]),

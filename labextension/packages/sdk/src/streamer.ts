@@ -4,7 +4,16 @@
  * Does the I/O that `protocol` and `retry` decide on, over any number of connections. Source: docs/wire.md, "Websocket".
  */
 import { InvalidRequestError, type SvcError, UnreachableError } from "./errors.js";
-import { endsTurn, type Message, MessageType, MimeType, newId, newMessage, State } from "./messages.js";
+import {
+  endsTurn,
+  type Message,
+  MessageType,
+  MimeType,
+  newId,
+  newMessage,
+  type SessionFile,
+  State,
+} from "./messages.js";
 import type { Socket } from "./platform.js";
 import { encodeQuery, StreamProtocol } from "./protocol.js";
 import { CALL_LIMIT_SECONDS, LASTING_SECONDS, Backoff, STREAM_LIMIT_SECONDS } from "./retry.js";
@@ -31,6 +40,14 @@ export interface StreamerOptions extends AbortOptions {
   after?: number | undefined;
   /** Called whenever the state changes. */
   onstate?: ((state: StreamState) => void) | undefined;
+}
+
+export interface SendOptions extends AbortOptions {
+  /**
+   * What the question is about: files of the session, by name or SHA-256. The answer uses nothing of its other files.
+   * Default: it may use all, and means the latest.
+   */
+  files?: readonly (string | SessionFile)[] | undefined;
 }
 
 /** What a streamer needs from its session. */
@@ -131,14 +148,16 @@ export class Streamer {
    * If the previous turn has not ended yet, the question waits. Aborting before the service has confirmed cancels the
    * turn. Rejects with a ServiceError if the question is refused, or with the error that closed the stream.
    */
-  async send(prompt: string, { signal }: AbortOptions = {}): Promise<Message> {
+  async send(prompt: string, { signal, files = [] }: SendOptions = {}): Promise<Message> {
     if (!prompt.trim()) {
       throw new InvalidRequestError("the question is empty. Write a question.", { param: "content" });
     }
     this.#throwIfClosed();
     const turn = newId();
     const content = wellFormed(prompt);
-    const query = newMessage({ message_type: MessageType.QUERY, turn, state: State.QUERY, content });
+    const named = files.map((file) => (typeof file === "string" ? file : file.sha256));
+    const about = named.length > 0 ? { files: named } : {};
+    const query = newMessage({ message_type: MessageType.QUERY, turn, state: State.QUERY, content, ...about });
     encodeQuery(query); // throws at once if it is too large, rather than after waiting
     return abortable<Message>(signal, (resolve, reject) => {
       const queued = { query, turn, isConfirmed: false, resolve, reject };

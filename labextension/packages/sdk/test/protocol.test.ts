@@ -13,7 +13,7 @@ type Line = Record<string, unknown> & { message?: Partial<Message> };
 interface Transcript {
   name: string;
   after: number;
-  query: { id: string; turn: string; content: string };
+  query: { id: string; turn: string; content: string; files?: string[] };
   earlier?: { turn: string; is_cancelled: boolean };
   frames: Line[];
   expect: {
@@ -99,7 +99,10 @@ class Player {
     this.#sent.push(...this.protocol.outgoing().map((frame) => JSON.parse(frame) as Message));
     const message = this.#sent.shift();
     expect(message).toMatchObject({ message_type: kind, turn, ...(answers && { parent_id: answers }) });
-    if (kind === "query") expect(message).toMatchObject({ id: this.query.id, content: this.query.content });
+    if (kind === "query") {
+      expect(message).toMatchObject({ id: this.query.id, content: this.query.content });
+      expect((message as unknown as Message).files).toEqual(this.query.files);
+    }
   }
 }
 

@@ -333,6 +333,7 @@ async def test_an_older_database_is_counted_when_it_is_opened(tmp_path: Path):
     await first.open()
     turn = await begun(first)
     await first.append(turn, [info("x" * 1_000)])
+    assert (await first.session("s")).title == "who?"
     file = FileRecord(id="f", name="f", size=500, sha256="", mime_type="text/plain", label="txt")
     await first.add_file("s", file, limit=5)
     before = await kept(first)
@@ -346,12 +347,14 @@ async def test_an_older_database_is_counted_when_it_is_opened(tmp_path: Path):
             "DROP TABLE files; ALTER TABLE old_files RENAME TO files;"
             "DROP TABLE users; DROP TABLE meta; DROP TABLE file_journal;"
             "DROP INDEX live_sessions_of_user; ALTER TABLE sessions DROP COLUMN bytes;"
+            "ALTER TABLE sessions DROP COLUMN title;"
             "PRAGMA user_version = 3;"
         )
     connection.close()
     again = SqliteStore(path)
     await again.open()
     assert await kept(again) == before > 1_500
+    assert (await again.session("s")).title == "who?"
     await again.close()
 
 

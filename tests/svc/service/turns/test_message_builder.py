@@ -79,4 +79,6 @@ def test_only_the_answered_run_of_a_repeated_turn_is_history():
         said(MessageType.SOURCE, "g2", "a page", MimeType.TEXT),
         said(MessageType.RESULT, "g2", "answer"),
     ]
-    assert exchanges_of(messages) == (Exchange(prompt="one", answer="answer", sources=("2",)),)
+    assert exchanges_of(messages) == (
+        Exchange(prompt="one", answer="answer", sources=("2",), asked=messages[0].created_at),
+    )

@@ -1,0 +1,47 @@
+"""A kernel that dies while a question runs: what the next one finds."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+from queue import Empty
+
+from svc import State, Svc
+from tests.support.kernels import Kernel
+
+
+def outputs_of(kernel: Kernel) -> str:
+    """What the cell has shown until now, and a notebook would keep."""
+    shown = ""
+    try:
+        while True:
+            message = kernel.client.get_iopub_msg(timeout=0.5)
+            shown += str(message["content"].get("data", ""))
+    except Empty:
+        return shown
+
+
+def test_the_question_of_a_dead_kernel_does_not_go_on(scripted_local: Path, tmp_path: Path):
+    with Kernel(tmp_path / "kernel") as kernel:
+        kernel.run("%load_ext svc_jupyter")
+        kernel.client.execute("%svc wait for ever")
+        with Svc() as client:
+            deadline = time.monotonic() + 20
+            while not [
+                one for one in client.list_sessions() if one.state == State.RUNNING_AGENT and one.num_messages > 1
+            ]:
+                assert time.monotonic() < deadline
+                time.sleep(0.05)
+            time.sleep(0.5)  # the kernel writes down which turn runs
+            left = outputs_of(kernel)
+            kernel.restart()
+            kernel.run("%load_ext svc_jupyter")
+            answered = kernel.run("%svc echo again")
+
+            assert "working" not in left
+            assert re.search(r"no answer after \d s, asked \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", left), left
+            assert answered.status == "ok", answered.error
+            assert "The question that ran when the kernel ended was cancelled." in answered.shown()
+            assert [one.state for one in client.list_sessions()] == [State.AGENT_DONE]
+            assert [one.turns for one in client.list_sessions()] == [2]
