@@ -32,6 +32,7 @@ def run(work: Path, *arguments: str) -> Path:
     out = Path(tempfile.mkdtemp(dir=work))
     environment = {name: value for name, value in os.environ.items() if name not in OURS}
     environment |= {"SVC_STATE_DIR": str(work / "state"), "SVC_KNOWLEDGE_DIR": str(work / "knowledge")}
+    environment |= {"SVC_KEPT_RESULTS_BYTES": "0"}  # the steps of an answer say whether its file was read or known
     command = [SVC, "report", "run", *arguments, "--answers", "refresh", "--to", "ipynb", "--out", str(out)]
     subprocess.run(command, cwd=FOLDER, env=environment, check=True)
     return out

@@ -43,8 +43,8 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 ANSWERS = {
     "Is this mail phishing?": ["Phishing", "delivery_note.js", "203[.]0[.]113[.]66", "203[.]0[.]113[.]45"],
     "What does this script do?": ["Malicious", "DownloadString", "hxxp://203[.]0[.]113[.]66/note.txt", "T1059.001"],
-    "What happened on this host?": ["T1003.001", "comsvcs.dll", "T1547.001", "T1053.005", "T1070.001", "ssh deploy@"],
-    "Which of these are critical?": ["T1003.001"],
+    "What happened on this host?": ["T1003.001", "comsvcs.dll", "T1547.001", "T1053.005", "log cleared", "PowerShell"],
+    "Which of these are critical?": ["LSASS dump via comsvcs.dll MiniDump", "line 13 of `WS-17.jsonl`"],
     "Which accounts were brute-forced, and did anyone get in?": ["`deploy`", "192[.]0[.]2[.]17", "48"],
     "Only those after 09:35": ["`deploy`", "09:38:22"],
     "What is in this capture, and does anything call home?": [
@@ -79,11 +79,14 @@ def test_every_question_is_asked_and_no_other(shown: dict[str, str]):
 
 
 def test_a_severity_limit_excludes_the_rest(shown: dict[str, str]):
-    assert "T1053.005" not in shown["Which of these are critical?"]
+    assert "scheduled task" not in shown["Which of these are critical?"].lower()
 
 
 def test_an_answer_is_about_the_file_attached_to_the_question(shown: dict[str, str]):
-    assert "WS-17" not in shown["Which accounts were brute-forced, and did anyone get in?"]
+    answer, not_used, listed = shown["Which accounts were brute-forced, and did anyone get in?"].partition("Not used:")
+    assert "WS-17" not in answer
+    assert not_used
+    assert "`WS-17.jsonl`" in listed
 
 
 def test_events_before_the_limit_are_not_counted(shown: dict[str, str]):

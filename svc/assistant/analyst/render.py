@@ -348,16 +348,21 @@ def filtered_findings(
     terms = ", ".join(escape(condition) for condition in conditions)
     blocks = [f"**{count:,} of the {plural(total, 'earlier finding')}**" + (f" ({terms})." if terms else ".")]
     if unknown:
-        blocks.append(
-            f"**Incomplete:** {plural(unknown, 'more earlier finding')} cannot be read any more, because the file with "
-            "them was detached. Ask the first question again."
-        )
+        blocks.append(lost_findings(unknown))
     blocks += [as_sections(section_of(skill).folds(findings)) for skill, findings in kept]
     if not count:
         blocks.append(
             f"No earlier finding matches: {terms}. The question was {code_span(question, limit=PROMPT_CHARS)}."
         )
     return "\n\n".join(blocks) + "\n"
+
+
+def lost_findings(count: int) -> str:
+    """The line about earlier findings that cannot be read any more."""
+    return (
+        f"**Incomplete:** {plural(count, 'more earlier finding')} cannot be read any more, because the file with "
+        "them was detached. Ask the first question again."
+    )
 
 
 def unknown_filter(prompt: str, total: int) -> str:

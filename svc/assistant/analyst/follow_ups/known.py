@@ -8,7 +8,7 @@ from itertools import islice
 import msgspec
 
 from svc.assistant.analyst.contract import Contract, InputOutcome, InputState
-from svc.assistant.analyst.follow_up import findings_of
+from svc.assistant.analyst.follow_up import findings_of, unknown_count
 from svc.assistant.analyst.plan import PROMPT
 from svc.assistant.findings import AnyFinding
 from svc.assistant.turn import Exchange, TurnFile
@@ -21,12 +21,14 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
     ``findings`` are those of all inputs, each kind as it was last found; ``latest`` those of the last answer that had
     any. ``inputs`` say how each input was read. ``left_out`` findings are not among ``findings``: there are too many.
+    ``lost`` ones cannot be read any more: the file with them was detached.
     """
 
     findings: Sequence[AnyFinding]
     latest: Sequence[AnyFinding]
     inputs: tuple[InputOutcome, ...]
     left_out: int = 0
+    lost: int = 0
     prompt: str = ""
     """The prompt whose pasted text was read as evidence; "" if there is none."""
 
@@ -48,13 +50,14 @@ def known_of(history: Sequence[Exchange], made_files: Sequence[TurnFile] = ()) -
     has_files = any(_reads_files(contract_of_exchange(one)) for one in history)
     inputs: dict[str, InputOutcome] = {}
     seen: set[tuple[str, str]] = set()
-    left_out, prompt = 0, ""
+    left_out, lost, prompt = 0, 0, ""
     for exchange in reversed(history):
         contract = contract_of_exchange(exchange)
         if contract is None and latest:
             continue
         found = findings_of(exchange, made_files)
         latest = latest or found
+        lost += unknown_count(exchange, found)
         if contract is None or _is_part(found) or (has_files and not _reads_files(contract)):
             continue
         for one in contract.inputs:
@@ -66,7 +69,14 @@ def known_of(history: Sequence[Exchange], made_files: Sequence[TurnFile] = ()) -
         findings += fresh
     if not any(one.state is not InputState.NOT_EXAMINED for one in inputs.values()):
         return None
-    return Known(findings=findings, latest=latest, inputs=tuple(inputs.values()), left_out=left_out, prompt=prompt)
+    return Known(
+        findings=findings,
+        latest=latest,
+        inputs=tuple(inputs.values()),
+        left_out=left_out,
+        lost=lost,
+        prompt=prompt,
+    )
 
 
 def contract_of_exchange(exchange: Exchange) -> Contract | None:

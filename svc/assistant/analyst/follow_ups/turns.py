@@ -31,6 +31,7 @@ from svc.assistant.analyst.follow_ups.things import SUMMARIES, about
 from svc.assistant.analyst.follow_ups.wording import bulleted
 from svc.assistant.analyst.format_types import AnswerFormat, RequestedFormat
 from svc.assistant.analyst.plan import PROMPT, Plan, PlannedSkill, Question, question_of
+from svc.assistant.analyst.render import lost_findings
 from svc.assistant.analyst.short_prose import facts_in_sentences
 from svc.assistant.analyst.structured_answer import structured_answer
 from svc.assistant.findings import AnyFinding, Finding, InputKind, with_facts
@@ -121,8 +122,16 @@ async def further_steps(
                 else:
                     yield item
     assert reply is not None
-    for done in reply_steps(reply):
+    for done in reply_steps(_without_lost(reply, known.lost)):
         yield done
+
+
+def _without_lost(reply: ShortAnswer, lost: int) -> ShortAnswer:
+    """The answer, which says that earlier findings cannot be read any more."""
+    if not lost:
+        return reply
+    status = AnswerStatus.PARTLY_ANSWERED if reply.status is AnswerStatus.ANSWERED else reply.status
+    return msgspec.structs.replace(reply, markdown=f"{lost_findings(lost)}\n\n{reply.markdown}", status=status)
 
 
 def quoted_reply(prompt: str, turn: Turn) -> ShortAnswer | None:
@@ -149,7 +158,8 @@ def _formatted_steps(requested: RequestedFormat, known: Known) -> list[Step | An
     """All that is known in the requested format: sentences, bullets, a table, data."""
     prose = brief(known.findings, known.names)
     markdown = structured_answer(requested, by_skill(known.findings), prose=prose)
-    return [*findings_steps(known.findings), Answer(markdown=markdown, status=AnswerStatus.ANSWERED)]
+    status = AnswerStatus.PARTLY_ANSWERED if known.lost else AnswerStatus.ANSWERED
+    return [*findings_steps(known.findings), Answer(markdown=markdown, status=status)]
 
 
 async def _read_again(

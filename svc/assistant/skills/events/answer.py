@@ -81,9 +81,11 @@ def facts(findings: Sequence[AnyFinding]) -> list[str]:
     read = [f"{READ}{_coverage(summary)}{_columns(summary)}" for summary in summaries[:1]]
     worst = _worst_events(findings)
     figures = [one for one in figures if not any(_told_by(fact, one) for fact in worst)]
+    extents = [one for one in figures if one in answer_exports.figures(findings)]
+    figures = [one for one in figures if one not in extents]
     room = MAX_FACTS - len(read)
     first = room - min(len(figures), 2)
-    return [*worst[:first], *figures, *worst[first:]][:room] + read
+    return [*worst[:first], *figures, *worst[first:], *extents][:room] + read
 
 
 def _sentences(findings: Sequence[AnyFinding]) -> list[str]:

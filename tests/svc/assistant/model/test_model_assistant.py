@@ -269,7 +269,8 @@ async def test_a_follow_up_has_the_earlier_answer_and_its_findings_as_evidence(s
     source = Evidence(source="auth.log", excerpt="from 192.0.2.7")
     known, _ = findings_json([Finding(facts=SOURCE, title="x", evidence=(source,))])
     history = (Exchange(prompt="who?", answer="It was 203.0.113.9.", sources=(known, "not JSON")),)
-    _, answer = await ask(assistant_for(upstream), "which are external?", history=history)
+    log = file_of("from 192.0.2.7", "auth.log", "authlog")
+    _, answer = await ask(assistant_for(upstream), "which are external?", log, history=history)
     assert upstream.requests[0]["messages"][1:3] == [
         {"role": "user", "content": "who?"},
         {"role": "assistant", "content": "It was 203.0.113.9."},
