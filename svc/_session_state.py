@@ -8,6 +8,7 @@ from __future__ import annotations
 import msgspec
 
 from svc.messages import Message, MessageType, Session, State
+from svc.session_title import title_of
 
 
 def with_message(session: Session, message: Message) -> Session:
@@ -23,6 +24,7 @@ def with_message(session: Session, message: Message) -> Session:
         update_time=max(session.update_time, message.timestamp),
         usage=session.usage if message.usage is None else session.usage + message.usage,
         state=state,
+        title=title_of(message.content) if is_query and not session.title else session.title,
     )
 
 

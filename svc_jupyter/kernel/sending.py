@@ -27,7 +27,7 @@ class _StoppedError(Exception):
     """Nobody waits for the work any longer."""
 
 
-class _Work(Generic[T]):
+class _CountedWork(Generic[T]):
     """Work in a thread that counts what it did; ``result`` is its result once ``reports`` has ended."""
 
     def __init__(self, who: str, task: str, total: int) -> None:
@@ -88,14 +88,14 @@ async def send(session: InteractiveSession, file: Attachment) -> AsyncGenerator[
     """Attach a file that the session does not have. A file whose content changed replaces the old one."""
     replaced = [old for old in session.files if old.name == file.name]
     size = await asyncio.to_thread(lambda: file.size)
-    checking = _Work[str](CHECKING, file.name, size)
+    checking = _CountedWork[str](CHECKING, file.name, size)
     async for report in checking.reports(lambda: file.sha256(checking.add)):
         yield report
     if any(old.sha256 == checking.result for old in replaced):
         return
     if isinstance(file.content, bytes):
         yield StatusNote(f"sending {file.preview()}")
-    sending = _Work[None](SENDING, file.name, size)
+    sending = _CountedWork[None](SENDING, file.name, size)
     async for report in sending.reports(lambda: _attach(session, file, sending.set)):
         yield report
     for old in replaced:

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from svc.assistant.findings import Severity
-from svc.assistant.skills.charts import Bar, Branch, ChartMark, Event, Periods, Series, bars, columns, lanes, tree
+from svc.assistant.skills.charts import Bar, Branch, ChartEvent, ChartMark, Periods, Series, bars, columns, lanes, tree
 from svc.assistant.skills.skill import Picture
 
 OPEN = ["10.0.0.7", "2001:db8:aaaa:bbbb:cccc:dddd:eeee:1", "powershell.exe -enc " + "A" * 300, "登录失败", "دخول"]
@@ -51,7 +51,8 @@ def drawn(labels: list[str], count: int, seconds: float, seed: int) -> list[Pict
     ]
     series = [Series(label=name, counts=[chance.randint(0, 10**9) for _ in range(40)], ask="?") for name in labels]
     events = [
-        Event(time=start + timedelta(seconds=chance.random() * seconds), label=name, tip=name) for name in named[:5]
+        ChartEvent(time=start + timedelta(seconds=chance.random() * seconds), label=name, tip=name)
+        for name in named[:5]
     ]
     periods = Periods(start=start, seconds=seconds / 40, unit="log lines about failures", zone="zone not stated")
     nodes = [Branch(label=name, note=name, severity=chance.choice(severities)) for name in named]

@@ -42,6 +42,18 @@ def test_an_out_of_order_message_changes_nothing(known: int):
     assert with_message(before, QUERY) is before
 
 
+def test_the_first_question_is_the_title():
+    first = Message(message_type=MessageType.QUERY, turn="t", seq=3, content=f"\n who\n\x1b[31mdid it? {'a' * 80}")
+    second = Message(message_type=MessageType.QUERY, turn="t", seq=4, content="and then?")
+
+    before = with_message(session(), INFO)
+    asked = with_message(session(), first)
+
+    assert before.title == ""
+    assert asked.title == f"who did it? {'a' * 67}…"
+    assert with_message(asked, second).title == asked.title
+
+
 def test_the_original_session_is_unchanged():
     before = session(messages=[INFO])
     with_message(before, QUERY)

@@ -34,6 +34,11 @@ def write_auth_log(path: Path) -> int:
     return failures
 
 
+def drawn(html: str) -> str:
+    """The SVG of the picture in an output."""
+    return base64.b64decode(re.search('base64,([^"]+)', html)[1]).decode()
+
+
 def test_a_hundred_thousand_lines_are_counted_and_both_displays_are_saved(local_state: Path, tmp_path: Path):
     failures = write_auth_log(tmp_path / "auth.log")
     notebook = notebook_of(
@@ -43,12 +48,17 @@ def test_a_hundred_thousand_lines_are_counted_and_both_displays_are_saved(local_
     execute(notebook, tmp_path)
     nbformat.write(notebook, tmp_path / "saved.ipynb")
 
-    steps, answer, picture = nbformat.read(tmp_path / "saved.ipynb", as_version=4).cells[1].outputs
-    assert [output.output_type for output in (steps, answer, picture)] == ["display_data"] * 3
-    assert picture.data["text/plain"] == "[picture: Lines about failed logins over time]"
+    steps, answer, picture, more = nbformat.read(tmp_path / "saved.ipynb", as_version=4).cells[1].outputs
+    assert [output.output_type for output in (steps, answer, picture, more)] == ["display_data"] * 4
+    assert picture.data["text/plain"] == "[picture: Failed logins over time]"
     assert picture.data["text/html"].startswith("<img ")
-    drawn = base64.b64decode(re.search('base64,([^"]+)', picture.data["text/html"])[1]).decode()
-    assert ">Mar 04 00:00:01<" in drawn
+    over_time = drawn(picture.data["text/html"])
+    assert all(f">{source}<" in over_time for source in SOURCES)
+    assert "failures logged, Mar 4 00:00:00 to 00:30:00<" in over_time
+    assert ">root 13:53:19<" in over_time
+    assert more.data["text/plain"] == "[picture: Failed logins by source]"
+    assert more.data["text/html"].startswith("<details>\n<summary>1 more picture</summary>\n")
+    by_source = drawn(more.data["text/html"])
     assert f"{LINES:,} lines" in steps.data["text/html"]
     assert set(answer.data) == {"text/markdown", "text/plain", "application/vnd.svc.answer+json"}
     markdown = answer.data["text/markdown"]
@@ -57,7 +67,8 @@ def test_a_hundred_thousand_lines_are_counted_and_both_displays_are_saved(local_
     assert "`root`" in markdown
     for index, source in enumerate(SOURCES):
         count = sum(1 for n in range(3, LINES - 1, 10) if n // 10 % 3 == index)
-        assert any(source.replace(".", "[.]") in row and f"{count:,}" in row for row in markdown.splitlines())
+        assert f"`{source.replace('.', '[.]')}` {count:,} (" in markdown
+        assert f">{source}: {count:,}, 1 account<" in by_source
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,12 @@ _NAMED = 5  # files that a remark names
 _TEXTS = {PROMPT, GIVEN, QUOTED, ""}  # what is in findings besides files
 
 
-class _Place(msgspec.Struct, frozen=True):
+class _EvidencePlace(msgspec.Struct, frozen=True):
     source: str = ""
 
 
 class _Found(msgspec.Struct, frozen=True):
-    evidence: tuple[_Place, ...] = ()
+    evidence: tuple[_EvidencePlace, ...] = ()
 
 
 class _Input(msgspec.Struct, frozen=True):

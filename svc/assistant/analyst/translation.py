@@ -24,7 +24,7 @@ _LEAD = re.compile(
 )
 _LABEL = re.compile(r"^(\*\*|#{2,4} (?:\d+\. )?)([^*#|`]+?)([.:]?)(\*\*|$)")
 _ZONED = re.compile(r"(.*) \((UTC|zone not stated|UTC or zone not stated)\)")
-_FOLD = re.compile(r"<summary>([\d,]* ?)([^<]+)</summary>")
+_FOLD = re.compile(r"<summary>((?:[\d,]*+ ?+(?=[^<]))?+)([^<]++)</summary>")
 _RULE = re.compile(r"\|(?: --- \|)+")
 
 

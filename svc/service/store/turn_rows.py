@@ -19,14 +19,13 @@ from svc.service.store.records import (
     TurnState,
 )
 from svc.service.store.rows import TURN_COLUMNS, USAGE_DECODER, session_number, turn_row
-from svc.untrusted.characters import one_line
+from svc.session_title import title_of
 
 _ENCODER = msgspec.json.Encoder()
 # Each statement releases and re-acquires the GIL, so inserting many rows per statement costs a fraction.
 _INSERT_SIZES = (64, 16, 4, 2, 1)
 _COLUMNS = "session_number, seq, turn_number, message_type, id, body"
 _WIDTH = 6
-TITLE_CHARS = 80  # of a first question; the migration has the same number
 _LARGEST = 2**63 - 1  # of SQLite's integers
 _INSERTS = {
     size: f"INSERT INTO messages ({_COLUMNS}) VALUES " + ", ".join(["(?, ?, ?, ?, ?, ?)"] * size)  # noqa: S608
@@ -78,7 +77,7 @@ def begin(
             _size(stored),
             query.timestamp if turn_end is None else int(turn_end.time),
             usage if turn_end is None else _add_usage(usage, turn_end.usage),
-            one_line((query.content or "").strip(), limit=TITLE_CHARS),
+            title_of(query.content),
             number,
         ],
     )

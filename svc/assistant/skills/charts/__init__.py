@@ -6,8 +6,8 @@ that its title asks; few items are left to the tables.
 """
 
 from svc.assistant.skills.charts.bars import Bar, bars
-from svc.assistant.skills.charts.columns import Event, Periods, Series, columns
+from svc.assistant.skills.charts.columns import ChartEvent, Periods, Series, columns
 from svc.assistant.skills.charts.lanes import ChartMark, lanes
 from svc.assistant.skills.charts.tree import Branch, tree
 
-__all__ = ["Bar", "Branch", "ChartMark", "Event", "Periods", "Series", "bars", "columns", "lanes", "tree"]
+__all__ = ["Bar", "Branch", "ChartEvent", "ChartMark", "Periods", "Series", "bars", "columns", "lanes", "tree"]

@@ -47,7 +47,7 @@ class Series(msgspec.Struct, frozen=True, kw_only=True):
     ask: str = ""
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class ChartEvent(msgspec.Struct, frozen=True, kw_only=True):
     """A moment marked above columns: ``label`` is written, ``tip`` the tooltip, ``value`` what selecting copies."""
 
     time: datetime
@@ -68,7 +68,7 @@ class Periods(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def columns(
-    title: str, periods: Periods, series: Sequence[Series], events: Sequence[Event] = (), *, event_words: str = ""
+    title: str, periods: Periods, series: Sequence[Series], events: Sequence[ChartEvent] = (), *, event_words: str = ""
 ) -> list[Picture]:
     """Draw stacked columns: the first three series by colour, the others as one, with events marked above.
 
@@ -167,7 +167,7 @@ def _period_words(begin: datetime, end: datetime) -> str:
     return f"{clock_words(begin)} to {clock_words(end)}"
 
 
-def _events(events: Sequence[Event], axis: TimeAxis, top: float, bottom: float) -> list[str]:
+def _events(events: Sequence[ChartEvent], axis: TimeAxis, top: float, bottom: float) -> list[str]:
     """Draw events as dots above the columns; the most severe one, of these the first, with a label."""
     if not events:
         return []
@@ -198,8 +198,8 @@ def _event_label(label: str, share: float, y: float, others: Sequence[float]) ->
     return text(place, y, label, room=rooms, anchor="start" if is_right else "end")
 
 
-def _close_together(placed: Sequence[tuple[Event, float]]) -> list[list[tuple[Event, float]]]:
-    groups: list[list[tuple[Event, float]]] = []
+def _close_together(placed: Sequence[tuple[ChartEvent, float]]) -> list[list[tuple[ChartEvent, float]]]:
+    groups: list[list[tuple[ChartEvent, float]]] = []
     for pair in placed:
         if groups and pair[1] - groups[-1][0][1] < CLOSE:
             groups[-1].append(pair)

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 from svc.assistant.findings import AnyFinding, Finding, with_facts
 from svc.assistant.log_readers.shown_times import time_words, zone_words
-from svc.assistant.skills.charts import Bar, Event, Periods, Series, bars, columns
+from svc.assistant.skills.charts import Bar, ChartEvent, Periods, Series, bars, columns
 from svc.assistant.skills.charts.axis import moment
 from svc.assistant.skills.logins.findings import AuthSource, AuthSuccess, AuthSummary
 from svc.assistant.skills.logins.verdicts import BAD, accepted_logins
@@ -42,14 +42,14 @@ def _over_time(summary: AuthSummary, logins: Sequence[Finding[AuthSuccess]]) -> 
     return columns("Failed logins over time", periods, series, events, event_words="accepted login")
 
 
-def _event(finding: Finding[AuthSuccess]) -> Event | None:
+def _event(finding: Finding[AuthSuccess]) -> ChartEvent | None:
     login = finding.facts
     written = login.time or login.first
     time = moment(written)
     if time is None:
         return None
     clock = f"{time:%H:%M:%S}"
-    return Event(
+    return ChartEvent(
         time=time,
         label=f"{login.account} {clock}",
         tip=f"accepted login: {login.account} from {login.source} ({login.method}), {time_words(written)}, "

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc.assistant.findings import Severity
-from svc.assistant.skills.charts import Bar, Branch, ChartMark, Event, Periods, Series, bars, columns, lanes, tree
+from svc.assistant.skills.charts import Bar, Branch, ChartEvent, ChartMark, Periods, Series, bars, columns, lanes, tree
 from svc.assistant.skills.charts.drawing import MAX_ASK
 from svc.assistant.skills.charts.palette import CARD, DIM, GRID, INK, MARKS, STYLE
 from svc.assistant.skills.charts.tree import MAX_NODES
@@ -45,7 +45,7 @@ def all_kinds(word):
             word,
             PERIODS,
             [Series(label=word, counts=[1, 2, 3], ask=word)] * 5,
-            [Event(time=NOW, label=word, tip=word, value=word, ask=word)],
+            [ChartEvent(time=NOW, label=word, tip=word, value=word, ask=word)],
             event_words=word,
         ),
         tree(word, [Branch(label=word, note=word, ask=word, children=(Branch(label=word),) * 6)]),
@@ -106,10 +106,10 @@ def test_columns_count_everything_once_and_name_the_period():
 
 def test_the_most_severe_event_is_labelled_and_all_are_marked():
     events = [
-        Event(time=NOW + timedelta(minutes=n), label=f"user{n}", tip=f"accepted user{n}") for n in range(0, 30, 10)
+        ChartEvent(time=NOW + timedelta(minutes=n), label=f"user{n}", tip=f"accepted user{n}") for n in range(0, 30, 10)
     ]
     events.append(
-        Event(time=NOW + timedelta(minutes=25), label="root", tip="accepted root", severity=Severity.CRITICAL)
+        ChartEvent(time=NOW + timedelta(minutes=25), label="root", tip="accepted root", severity=Severity.CRITICAL)
     )
     pictures = columns("x", PERIODS, [Series(label="a", counts=[9, 9, 9])], events, event_words="accepted login")
     assert {"root", "accepted login"} <= set(texts(pictures))
