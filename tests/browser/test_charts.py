@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import unicodedata
 from datetime import datetime, timedelta
 
 import pytest
@@ -10,6 +11,8 @@ from playwright.sync_api import Browser, Page
 
 from svc.assistant.findings import Severity
 from svc.assistant.skills.charts import Bar, Branch, ChartEvent, ChartMark, Periods, Series, bars, columns, lanes, tree
+from svc.assistant.skills.charts.drawing import width_of
+from svc.assistant.skills.charts.palette import STYLE
 from svc.assistant.skills.skill import Picture
 
 OPEN = ["10.0.0.7", "2001:db8:aaaa:bbbb:cccc:dddd:eeee:1", "powershell.exe -enc " + "A" * 300, "登录失败", "دخول"]
@@ -31,6 +34,15 @@ COVERED = """(width) => {
     }
   });
   return [found, shown.length];
+}"""
+
+WIDTHS = """([letters, classes]) => {
+  const text = document.querySelector("text");
+  text.setAttribute("class", classes);
+  return letters.map((letter) => {
+    text.textContent = letter.repeat(10);
+    return text.getComputedTextLength() / 10;
+  });
 }"""
 
 
@@ -88,3 +100,15 @@ def page(browser: Browser):
 def test_no_text_covers_another(page: Page, labels: list[str], width: int):
     for seed, (count, seconds) in enumerate(zip((1, 3, 6, 40, 300, 2_000), SPANS, strict=True)):
         assert covered(page, drawn(labels, count, seconds, seed), width) == []
+
+
+def test_no_letter_is_wider_than_its_estimate(page: Page):
+    letters = [chr(code) for code in range(0x20, 0x700) if unicodedata.category(chr(code))[0] in "LNPSZ"]
+    page.set_content(f"<svg xmlns='http://www.w3.org/2000/svg'><style>{STYLE}</style><text></text></svg>")
+    for classes, size in (("", 12), ("name", 15)):
+        widths = page.evaluate(WIDTHS, [letters, classes])
+        found = {letter: (width, width_of(letter, size)) for letter, width in zip(letters, widths, strict=True)}
+        wide = {
+            letter: pair for letter, pair in found.items() if pair[0] > pair[1] * 1.02
+        }  # the margins have room for it
+        assert wide == {}

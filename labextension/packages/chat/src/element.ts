@@ -12,7 +12,7 @@ import type { Confirmation, Turn } from "./conversation.js";
 import { DropZone } from "./dropping.js";
 import { copyFrame, save } from "./export.js";
 import type { SvcChatEventMap } from "./events.js";
-import { originOf, showFullscreen } from "./page.js";
+import { originOf, paper, showFullscreen } from "./page.js";
 import { banner, chipDialog, header, keyForm, landing } from "./panels.js";
 import { attributeName, DEFAULT_NAME, OBSERVED_ATTRIBUTES, readSettings } from "./settings.js";
 import type { AttributeName, Example, Settings } from "./settings.js";
@@ -114,6 +114,7 @@ export class SvcChat extends Base {
     }
     this.#dropZone.connect();
     addEventListener("beforeunload", this.#onUnload);
+    paper().addEventListener("change", this.#showFullscreen);
     this.#pending.clear();
     this.#settings = this.#read();
     this.#ticker = setInterval(this.#requestUpdate, TICK_MS);
@@ -125,6 +126,7 @@ export class SvcChat extends Base {
     this.#announcer.stop();
     this.#dropZone.disconnect();
     removeEventListener("beforeunload", this.#onUnload);
+    paper().removeEventListener("change", this.#showFullscreen);
     this.#close();
   }
 
@@ -267,9 +269,13 @@ export class SvcChat extends Base {
     const { shadowRoot: root } = this;
     if (!root) return;
     render(this.#render(), root);
-    if (this.isConnected) showFullscreen(this, this.#settings.isFullscreen);
+    this.#showFullscreen();
     this.#updated(root);
   }
+
+  #showFullscreen = (): void => {
+    if (this.isConnected) showFullscreen(this, this.#settings.isFullscreen);
+  };
 
   #updated(root: ShadowRoot): void {
     const container = root.querySelector<HTMLElement>(".turns");

@@ -27,15 +27,20 @@ MAX_ASK = 200
 _LEAST_ROOM = 32  # pixels
 _LINE = 16
 _WIDTHS = {
-    4.7: "iljI.,:;'|! ()[]-·",
-    9.9: "ABCDEFGHJKLNOPQRSTUVXYZ&+=<>~#",
+    4.7: "iljI.,:;'| -·",
+    5.2: "!()[]",
+    9.9: "ABCDEFGHJKLNOPQRSTUVXYZ&+=<>~^#",
     12.6: "mwMW@%—…",
+    14.6: "ǆǋǳʣʤʥѩѽ؊",
+    16.0: "ѨѼ",
+    17.5: "ǄǅǱǲ",
     70.0: "\ufdfa\ufdfb",  # ligatures of whole sentences
     140.0: "\ufdfd",
 }
 _WIDTH_OF = {character: width for width, characters in _WIDTHS.items() for character in characters}
 _ASCII_WIDTH = 7.9
 _LETTER_WIDTH = 12.5  # of other alphabets below _WIDE_SCRIPTS
+_CAPITAL_WIDTH = 15.0
 _SIGN_WIDTH = 18.0
 _WIDE_SCRIPTS = "\u0700"
 _CUNEIFORM = ("\U00012000", "\U000125ff", 80.0)
@@ -53,7 +58,7 @@ def _character_width(character: str) -> float:
     if character.isascii():
         return _ASCII_WIDTH
     if character < _WIDE_SCRIPTS:
-        return _LETTER_WIDTH
+        return _CAPITAL_WIDTH if character.isupper() else _LETTER_WIDTH
     first, last, width = _CUNEIFORM
     return width if first <= character <= last else _SIGN_WIDTH
 
