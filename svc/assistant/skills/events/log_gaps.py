@@ -13,6 +13,7 @@ from svc.assistant.findings import Confidence, Finding, Severity
 from svc.assistant.sigma.event import Event, seconds_of
 from svc.assistant.skills.events.evidence import Place, account_of
 from svc.assistant.skills.events.findings import LogGap
+from svc.untrusted.markup import plural
 
 SILENCE_SECONDS = 3_600.0  # shorter ones are normal
 SILENCE_FACTOR = 10.0  # times the 99th percentile of this log's pauses
@@ -116,8 +117,9 @@ class Continuity:
             "; so many holes mean that the log was filtered when it was exported" if is_filtered else ""
         )
         is_suspicious = not is_filtered and log.count >= MIN_EVENTS
+        missing = f"{plural(log.missing, 'record')} missing at {plural(log.hole_count, 'place')}"
         yield self._finding(
-            "records missing", f"{log.missing:,} records missing at {log.hole_count:,} places in {name}",
+            "records missing", f"{missing} in {name}",
             before, event, name, severity=Severity.MEDIUM if is_suspicious else Severity.INFO,
             techniques=("T1070.001",) if is_suspicious else (), missing=log.missing, places=log.hole_count,
             is_filtered=is_filtered, why=why,

@@ -35,6 +35,7 @@ from svc.assistant.skills.events.findings import (
     WeakTickets,
 )
 from svc.assistant.skills.logins.findings import AccountFailures, SourceFailures
+from svc.untrusted.markup import plural
 
 PAIR_SECONDS = 3.0  # between the check and the 4625 of one attempt, which may be in the logs of two hosts
 MAX_TALLIES = 50_000  # sources, accounts and pairs counted separately; more are counted under OTHERS
@@ -387,8 +388,9 @@ class LogonCounts:
         is_in = tally.is_attack and any((name, account) in self.entries for account in tally.entered)
         severity = Severity.CRITICAL if is_in else source_severity(tally, tally.per_minute)
         accounts = tally.ranked_others()
+        tried = f"{plural(tally.failures, 'failure')}, {plural(len(accounts), 'account')}"
         return Finding(
-            title=f"{tally.pattern} from {name}: {tally.failures:,} failures, {len(accounts):,} accounts",
+            title=f"{tally.pattern} from {name}: {tried}",
             severity=severity,
             evidence=_evidence(tally, place),
             techniques=TECHNIQUES[tally.pattern],
@@ -410,7 +412,7 @@ class LogonCounts:
     def _account_finding(self, name: str, tally: _LogonTally, place: Place) -> Finding[LogonAccount]:
         sources = tally.ranked_others()
         return Finding(
-            title=f"{name or NO_ACCOUNT}: {tally.failures:,} failures from {len(sources):,} sources",
+            title=f"{name or NO_ACCOUNT}: {plural(tally.failures, 'failure')} from {plural(len(sources), 'source')}",
             severity=Severity.MEDIUM if tally.is_brute_forced else Severity.INFO,
             evidence=_evidence(tally, place),
             facts=LogonAccount(

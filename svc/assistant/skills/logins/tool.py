@@ -44,6 +44,7 @@ from svc.assistant.skills.logins.findings import (
 from svc.assistant.skills.logins.lines import NO_SOURCE, AuthLines, LoginEvent, LoginEventKind
 from svc.assistant.skills.logins.log_lines import LogLines
 from svc.assistant.skills.logins.questions import asked
+from svc.untrusted.markup import plural
 
 PROMPT = "prompt"  # the name of what is pasted
 PROGRESS_EVERY = 20_000  # lines
@@ -129,10 +130,8 @@ def _is_within(event: LoginEvent, start: int | None, stop: int | None) -> bool:
 
 
 def _progress(number: int, counts: LoginCounts) -> str:
-    return (
-        f"read {number:,} lines: {counts.failures:,} failed logins from {len(counts.sources):,} sources, "
-        f"{counts.accepted.total:,} accepted"
-    )
+    failed = f"{plural(counts.failures, 'failed login')} from {plural(len(counts.sources), 'source')}"
+    return f"read {plural(number, 'line')}: {failed}, {counts.accepted.total:,} accepted"
 
 
 def _summary(
@@ -269,7 +268,7 @@ def _unusual_finding(unusual: LoginDeviation, source: str) -> Finding[AuthUnusua
 def _source_finding(tally: AuthTally, worst: _Worst, source: str) -> Finding[AuthSource]:
     accounts = tally.ranked_others()
     return Finding(
-        title=f"{tally.pattern} from {tally.name}: {_tries(tally)}, {len(accounts):,} accounts",
+        title=f"{tally.pattern} from {tally.name}: {_tries(tally)}, {plural(len(accounts), 'account')}",
         severity=worst.of_source.get(tally.name or "") or source_severity(tally, tally.per_minute),
         evidence=_evidence(tally, source),
         techniques=TECHNIQUES[tally.pattern],
@@ -296,14 +295,16 @@ def _source_finding(tally: AuthTally, worst: _Worst, source: str) -> Finding[Aut
 
 def _tries(tally: AuthTally) -> str:
     """The failures, or the attempts if no connection came as far as a password."""
-    return f"{tally.failures:,} failures" if tally.failures or not tally.attempts else f"{tally.attempts:,} attempts"
+    if tally.attempts and not tally.failures:
+        return plural(tally.attempts, "attempt")
+    return plural(tally.failures, "failure")
 
 
 def _account_finding(tally: AuthTally, counts: LoginCounts, worst: _Worst, source: str) -> Finding[AuthAccount]:
     sources = tally.ranked_others()
     account = tally.name if tally.name is not None else NO_ACCOUNT
     return Finding(
-        title=f"{account}: {_tries(tally)} from {len(sources):,} sources",
+        title=f"{account}: {_tries(tally)} from {plural(len(sources), 'source')}",
         severity=worst.of_account.get(account) or (Severity.MEDIUM if tally.is_brute_forced else Severity.INFO),
         evidence=_evidence(tally, source),
         facts=AuthAccount(

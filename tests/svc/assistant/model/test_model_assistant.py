@@ -98,7 +98,7 @@ async def test_the_model_reads_with_the_analysts_tools_and_its_answer_is_checked
     assert texts(steps) == [
         f"asking tiny at {upstream.host} (request 1 of at most 12)",
         "auth_log: reading auth.log",
-        "read 13 lines: 12 failed logins from 1 sources, 1 accepted",
+        "read 13 lines: 12 failed logins from 1 source, 1 accepted",
         *[text for text in texts(steps) if text.startswith("auth_log: ") and "finding" in text],
         f"asking tiny at {upstream.host} (request 2 of at most 12)",
         "the answer is being written: 40 characters so far",

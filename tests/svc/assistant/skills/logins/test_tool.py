@@ -364,8 +364,8 @@ def test_names_over_the_limit_are_counted_together_and_reported(monkeypatch):
 def test_progress_has_figures():
     told = [item.text for item in run([failed(pid=n) for n in range(2_500)]) if isinstance(item, Progress)]
     assert told == [
-        "read 2,000 lines: 2,000 failed logins from 1 sources, 0 accepted",
-        "read 2,500 lines: 2,500 failed logins from 1 sources, 0 accepted",
+        "read 2,000 lines: 2,000 failed logins from 1 source, 0 accepted",
+        "read 2,500 lines: 2,500 failed logins from 1 source, 0 accepted",
     ]
 
 
