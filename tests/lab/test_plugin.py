@@ -236,15 +236,19 @@ def test_a_file_dragged_from_the_browser_is_attached_from_the_notebooks_folder_a
 
 
 def test_a_long_turn_that_ends_out_of_sight_is_notified(lab: Workbench):
-    lab.open("notice.ipynb", LOAD, "%svc count 3 500")
+    lab.open("notice.ipynb", LOAD, "%svc count 7 500", *["#\n" * 40] * 2)
     lab.open_chat()
     lab.command("application:toggle-right-area")
     expect(lab.question).to_be_hidden()
     lab.run(0)
-    lab.run(1)
+    lab.start(1)
+    expect(lab.cell(1).locator(".jp-InputPrompt")).to_have_text("[*]:")
+    lab.cell(1).hover()
+    lab.page.mouse.wheel(0, 5_000)  # the user looks elsewhere
+    expect(lab.cell(1).locator(".jp-InputArea")).not_to_be_in_viewport()
     lab.page.locator(".jp-Notification-Status").click()
     center = lab.page.locator(".jp-Notification-Center")
-    expect(center).to_contain_text("Answered after 2 s: count 3 500")
+    expect(center).to_contain_text("Answered after 4 s: count 7 500")
     center.get_by_role("button", name="Show").first.click()
     expect(lab.question).to_be_visible()
     lab.page.keyboard.press("Escape")
