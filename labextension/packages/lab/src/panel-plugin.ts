@@ -88,7 +88,7 @@ function activate(
       else await chat.open();
     },
   };
-  notifyOfLongTurns(chat, trans, () => settings.notifySeconds);
+  notifyOfLongTurns(app, chat, trans, () => settings.notifySeconds);
   return chat;
 }
 
@@ -130,7 +130,12 @@ function addStyles(): void {
 }
 
 /** Notifies of answers that took long and arrived out of sight. */
-function notifyOfLongTurns(chat: KernelChat, trans: TranslationBundle, limitSeconds: () => number): void {
+function notifyOfLongTurns(
+  { shell }: JupyterFrontEnd,
+  chat: KernelChat,
+  trans: TranslationBundle,
+  limitSeconds: () => number,
+): void {
   const { follower, panel } = chat;
   const notify = (view: KernelView, ended: TurnSummary) => {
     const limit = limitSeconds();
@@ -140,7 +145,12 @@ function notifyOfLongTurns(chat: KernelChat, trans: TranslationBundle, limitSeco
     const question = oneLine(ended.question, 80);
     const time = ended.seconds < MINUTES_FROM ? `${Math.round(ended.seconds)} s` : duration(ended.seconds);
     const { text, isGood } = notificationOf(ended, time, question, trans);
-    const actions = [{ label: trans.__("Show"), callback: () => void chat.open() }];
+    const show = () => {
+      const [notebook] = follower.panelsOf(view); // another one may be in front
+      if (notebook) shell.activateById(notebook.id);
+      void chat.open();
+    };
+    const actions = [{ label: trans.__("Show"), callback: show }];
     Notification.emit(text, isGood ? "success" : "warning", { autoClose: NOTICE_MS, actions });
   };
   const watch = (view: KernelView) => view.ended.connect(notify);
