@@ -408,7 +408,8 @@ def _is_bare_and(without: str, names: list[str]) -> bool:
 
 def names_in(question: str, is_known: Callable[[str], bool]) -> list[str]:
     """The values that a question names: addresses, files, quoted words, and words that are values of the findings."""
-    found = [(question.find(name), name) for name in particular_names(question) if not _CLOCK.fullmatch(name)]
+    particular = [name for name in particular_names(question) if not _CLOCK.fullmatch(name)]
+    found = [(question.find(name), name) for name in particular if not any(one.words.fullmatch(name) for one in NOUNS)]
     taken = " ".join(name for _, name in found)
     for match in re.finditer(r"[\w.@$-]{2,}(?:\\[\w.$-]+)?", question):
         word = match[0].strip(".-")

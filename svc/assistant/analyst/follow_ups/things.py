@@ -64,7 +64,11 @@ NOUNS = (
     _noun("attachment", r"attachments?|attached files?", "attachment"),
     _noun("process", r"process(?:es)?|programs?|executables?|images?", "nodes.image by_program.program", "processes"),
     _noun("command", r"commands?|command lines?", "nodes.command commands.command sudo.command"),
-    _noun("hash", r"hash(?:es)?|md5s?|sha-?(?:1|256)s?|checksums?", "sha256 md5 hash", "hashes"),
+    _noun("MD5 hash", r"md-?5s?(?: hash(?:es)?)?", "md5", "MD5 hashes"),
+    _noun("SHA-1 hash", r"sha-?1s?(?: hash(?:es)?)?", "sha1", "SHA-1 hashes"),
+    _noun("SHA-256 hash", r"sha-?256s?(?: hash(?:es)?)?", "sha256", "SHA-256 hashes"),
+    _noun("SHA-512 hash", r"sha-?512s?(?: hash(?:es)?)?", "sha512", "SHA-512 hashes"),
+    _noun("hash", r"hash(?:es)?|checksums?", "sha256 md5 hash", "hashes"),
     _noun("file", r"files?|members?|paths? of files", "member file"),
     _noun("path", r"paths?|pages?|requested paths?", "by_path.path"),
     _noun("user agent", r"user[- ]agents?|agents?|browsers?", "agents agent"),
@@ -195,7 +199,7 @@ def is_noun(thing: NamedThing, noun: Noun) -> bool:
     if noun.one == "rule":
         return thing.finding.kind == "rule_hit" and field == "rule"
     if isinstance(facts, IndicatorFacts | PcapIndicator):
-        return field == "value" and _INDICATOR_FIELDS.get(facts.type, "") in noun.fields
+        return field == "value" and not noun.fields.isdisjoint((facts.type, _INDICATOR_FIELDS.get(facts.type, "")))
     if noun.one in ("attachment", "file") and field == "name":
         return _MEMBER_KINDS.get(thing.finding.kind, "") in noun.fields
     if field not in noun.fields:

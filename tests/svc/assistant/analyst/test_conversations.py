@@ -41,6 +41,29 @@ async def test_a_politeness_gets_one_short_line(words):
     assert (await ask(words, EVIDENCE["auth"].file)).markdown == asked.markdown  # with a new file, too
 
 
+HASHES = b"md5 44d88612fea8a8f36de82e1278abb02f\nsha1 3395856ce81f2b7382dee72602f798b642f14140\n" + b"".join(
+    b"sha256 %064x\n" % (0xABCDEF << 200 | number) for number in range(1, 4)
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("how many MD5s?", "**1 MD5 hash**"),
+        ("how many SHA-256 hashes are there?", "**3 SHA-256 hashes**"),
+        ("how many of these are SHA-256 hashes?", "**3 of 5 findings** (SHA-256 hashes)"),
+        ("only the MD5 hashes", "**1 of 5 findings** (MD5 hashes)"),
+        ("how many hashes?", "**5 hashes**"),
+        ("how many sha-512 hashes?", "**Cannot tell**"),
+    ],
+)
+async def test_a_kind_of_hash_is_not_every_hash(question, answer):
+    report = await ask("Extract all indicators", ("list.txt", HASHES))
+    history = [exchange_of("Extract all indicators", report)]
+    asked = await ask(question, ("list.txt", HASHES, False), history=history)
+    assert asked.markdown.startswith(answer)
+
+
 @pytest.mark.parametrize("words", ["help", "ok, and who got in?", "no logins?", "thanks for nothing, what about bob"])
 def test_a_question_is_no_politeness(words):
     assert polite_kind(words) == ""
