@@ -272,6 +272,8 @@ def read_ask(question: str, language: str, is_known: Callable[[str], bool]) -> A
     text = glossed(question, language)
     names = names_in(question, is_known)
     without = _without(text, names)
+    if _SETTING.search(text) is not None:
+        return None  # "is root login disabled?": what happened does not tell how something is set
     noun = _index(NOUNS, without)
     measure = _index(MEASURES, without)
     kind = _kind_of(text, without, names, has_noun=noun is not None, has_measure=measure is not None)
@@ -283,6 +285,10 @@ def read_ask(question: str, language: str, is_known: Callable[[str], bool]) -> A
         names = [f"#{numbered[1].replace(',', '')}"]
     if kind is AskKind.LIST and not qualifier_of(without) and _unknown_qualifier(without):
         return None
+    if kind in (AskKind.LIST, AskKind.HOW_MANY) and not names and _NEGATED.search(without) is not None:
+        return None  # "which files were not read?": the things themselves do not answer it
+    if kind is AskKind.HOW_MANY and None not in (noun, measure) and _DISTINCT.search(without) is not None:
+        return None  # "how many different addresses failed?": neither all addresses nor all failures
     if kind is AskKind.CONTAINS and not names:
         kind_again = AskKind.LIST if noun is not None else None
         if kind_again is None:
@@ -360,6 +366,13 @@ _PLAIN = frozenset(
         "started",
     ]
 )
+
+
+_NEGATED = _words(r"\b(?:not|never|without|except|excluding|unread|unknown)\b", r"n['\u2019]t\b")
+_SETTING = _words(
+    r"\A\W*(?:is|are|was|were)\b[^?]{0,200}\b(?:disabled|enabled|allowed|permitted|configured|required|forbidden)\b"
+)
+_DISTINCT = _words(r"\b(?:unique|different|distinct)\b")
 
 
 def qualifier_of(text: str) -> str:

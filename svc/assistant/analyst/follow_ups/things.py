@@ -31,13 +31,13 @@ def _noun(one: str, words: str, fields: str, many: str = "") -> Noun:
     return Noun(one=one, many=many or f"{one}s", words=pattern, fields=frozenset(fields.split()))
 
 
-ADDRESS = _noun(
-    "address",
-    r"(?:ip )?address(?:es)?|ips?|ipv[46]s?",
+_OF_ADDRESSES = (
     "source client server ip address addresses target success_sources clients answers outside by_source.source "
-    "by_client.client",
-    "addresses",
+    "by_client.client"
 )
+ADDRESS = _noun("address", r"(?:ip )?address(?:es)?|ips?", _OF_ADDRESSES, "addresses")
+IPV4 = _noun("IPv4 address", r"ipv4s?(?: address(?:es)?)?", _OF_ADDRESSES, "IPv4 addresses")
+IPV6 = _noun("IPv6 address", r"ipv6s?(?: address(?:es)?)?", _OF_ADDRESSES, "IPv6 addresses")
 ACCOUNT = _noun(
     "account",
     r"accounts?|users?|user ?names?|identit(?:y|ies)|people|persons?|logins? names?",
@@ -58,6 +58,8 @@ NOUNS = (
         r"sources?|attackers?|clients?|source addresses|source ips?|visitors?|origins?",
         "source client success_sources clients by_source.source by_client.client",
     ),
+    IPV4,
+    IPV6,
     ADDRESS,
     _noun("domain", r"domains?|host ?names?|names? looked up", "domain org"),
     _noun("link", r"links?|urls?|uris?", "url"),
@@ -196,6 +198,8 @@ def things_in(finding: AnyFinding) -> Iterator[NamedThing]:
 def is_noun(thing: NamedThing, noun: Noun) -> bool:
     """Whether a value is a thing of this sort."""
     facts, field = thing.finding.facts, thing.field
+    if noun in (IPV4, IPV6):
+        return is_noun(thing, ADDRESS) and (":" in thing.value) == (noun is IPV6)
     if noun.one == "rule":
         return thing.finding.kind == "rule_hit" and field == "rule"
     if isinstance(facts, IndicatorFacts | PcapIndicator):
