@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import msgspec
 
-from svc.messages import Message, MessageType, Session, State
-from svc.session_title import title_of
+from svc.messages import Message, MessageType, Session, State, title_of
 
 
 def with_message(session: Session, message: Message) -> Session:

@@ -19,6 +19,7 @@ import msgspec
 from svc import answer_coverage
 from svc.answer_coverage import AnswerCoverage
 from svc.errors import ProtocolError
+from svc.untrusted.characters import one_line
 
 ROOT_ID = "3713"  # docs/wire.md, "Message": the parent of a message that replies to no other
 DEFAULT_TTL = 86_400  # seconds; docs/wire.md, "Limits"
@@ -349,6 +350,11 @@ class Session(msgspec.Struct, kw_only=True):
     local_tools: list[msgspec.Raw] = msgspec.field(default_factory=list)
     agents_config: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict)
     title: str = ""
+
+
+def title_of(question: str | None) -> str:
+    """The title of a session whose first question this is."""
+    return one_line((question or "").strip(), limit=80)  # the migration that added titles has the same number
 
 
 class User(msgspec.Struct, kw_only=True):

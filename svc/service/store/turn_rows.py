@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import msgspec
 
 from svc.errors import InvalidRequestError, SessionNotFoundError, TurnInProgressError
-from svc.messages import ROOT_ID, Message, Usage, new_id
+from svc.messages import ROOT_ID, Message, Usage, new_id, title_of
 from svc.service.store.records import (
     FirstBatch,
     LeaseLostError,
@@ -19,7 +19,6 @@ from svc.service.store.records import (
     TurnState,
 )
 from svc.service.store.rows import TURN_COLUMNS, USAGE_DECODER, session_number, turn_row
-from svc.session_title import title_of
 
 _ENCODER = msgspec.json.Encoder()
 # Each statement releases and re-acquires the GIL, so inserting many rows per statement costs a fraction.
