@@ -19,7 +19,7 @@ from tests.support.markdown_renderers import PYTHON
 QUESTIONS = ("What happened?", "Did anyone get in?", "Is anything malicious?", "Which indicators are in it?")
 RENDERERS = ("cmark-gfm", "mistune", "mistune (nbconvert)")
 FOLD_ELEMENTS = ("details", "summary")
-OWN_TITLE = re.compile(r"[A-Za-z0-9 ,:()]{1,120}")
+OWN_TITLE = re.compile(r"[A-Za-z0-9 ,:()-]{1,120}")
 STEP = 10  # of the fields, in the short form
 
 

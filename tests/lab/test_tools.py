@@ -14,7 +14,6 @@ from tests.support.workbench import SHOWN, Workbench
 
 DEFINE = """%load_ext svc_jupyter
 import svc_jupyter
-from tests.support.sampling import sampled
 ran = []
 
 @svc_jupyter.tool

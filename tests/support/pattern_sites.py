@@ -112,7 +112,7 @@ class Recorder:
         compiled = self._compile(pattern, flags)
         frame = sys._getframe(2)
         name = frame.f_code.co_filename
-        if name.startswith(str(ROOT)) and "/tests/" not in name:
+        if name.startswith(f"{ROOT}/") and "/tests/" not in name:
             path = str(Path(name).relative_to(ROOT))
             self.lines.add((path, frame.f_lineno))
             self.add(compiled, f"{path}:{frame.f_lineno}", sys._getframe(1).f_code.co_name)

@@ -10,7 +10,7 @@ import { indicatorOf } from "./chips.js";
 import { composer, setText } from "./composer.js";
 import type { Confirmation, Turn } from "./conversation.js";
 import { DropZone } from "./dropping.js";
-import { copyFrame, save } from "./export.js";
+import { copyFrame, save, writtenToClipboard } from "./export.js";
 import type { SvcChatEventMap } from "./events.js";
 import { originOf, paper, showFullscreen } from "./page.js";
 import { banner, chipDialog, header, keyForm, landing } from "./panels.js";
@@ -361,9 +361,7 @@ export class SvcChat extends Base {
   };
 
   readonly #composerActions = {
-    send: (text: string) => {
-      this.#ask(text);
-    },
+    send: (text: string) => this.#ask(text),
     stop: () => void this.#chat?.stop(),
     attach: (files: readonly File[]) => void this.#chat?.attach(files),
     dismiss: (upload: Parameters<Chat["dismiss"]>[0]) => this.#chat?.dismiss(upload),
@@ -381,11 +379,7 @@ export class SvcChat extends Base {
       this.#performUpdate();
       opener?.focus();
     },
-    copy: (text: string) => {
-      void this.#copy(text).then(() => {
-        this.#chipActions.close();
-      });
-    },
+    copy: (text: string) => void this.#copy(text).then(this.#chipActions.close),
   };
 
   #threadActions() {
@@ -469,10 +463,7 @@ export class SvcChat extends Base {
   }
 
   async #copy(text: string): Promise<boolean> {
-    const isDone = await navigator.clipboard.writeText(text).then(
-      () => true,
-      () => false,
-    );
+    const isDone = await writtenToClipboard(text);
     this.#announcer.announce(isDone ? this.#strings.copied : this.#strings.copyFailed);
     return isDone;
   }

@@ -85,3 +85,11 @@ function download(name: string, mimeType: string, text: string): void {
     URL.revokeObjectURL(address);
   }, 60_000); // a slow disk may still be reading it
 }
+
+/** Whether the browser let the text into the clipboard. */
+export async function writtenToClipboard(text: string): Promise<boolean> {
+  return await navigator.clipboard.writeText(text).then(
+    () => true,
+    () => false,
+  );
+}
