@@ -369,7 +369,7 @@ class BaseSession:
         return None if running is None or running.is_over else CancelProtocol(running.turn, running.after)
 
     def _cancellation_of(self, turn: str, messages: Sequence[Message]) -> CancelProtocol | None:
-        """What cancels a turn of the session, whoever asked it; None if it is not running."""
+        """The request that cancels a turn of the session, from any client; None if the turn is not running."""
         of_turn = [message for message in messages if message.turn == turn]
         is_running = of_turn and not of_turn[-1].ends_turn
         return CancelProtocol(turn, messages[-1].seq) if is_running else None

@@ -273,7 +273,7 @@ def read_ask(question: str, language: str, is_known: Callable[[str], bool]) -> A
     names = names_in(question, is_known)
     without = _without(text, names)
     if _SETTING.search(text) is not None:
-        return None  # "is root login disabled?": what happened does not tell how something is set
+        return None  # "is root login disabled?": what happened does not show how something is set
     noun = _index(NOUNS, without)
     measure = _index(MEASURES, without)
     kind = _kind_of(text, without, names, has_noun=noun is not None, has_measure=measure is not None)

@@ -555,7 +555,7 @@ def _list_of(noun: Noun, findings: Sequence[AnyFinding], scene: Scene, ask: Ask)
 
 
 def _item_line(value: str, things: Sequence[NamedThing]) -> str:
-    """A thing with its figures and where it is first seen."""
+    """A thing with its figures and the place of its first mention."""
     findings = [thing.finding for thing in things]
     own = own_of(findings, value) or [one for one in findings if one.kind not in SUMMARIES]
     figures = figure_words(findings, value)[:2]

@@ -94,7 +94,7 @@ def mention_words(scene: Scene, name: str) -> str:
 
 
 def _within(hits: Sequence[Finding[Mentions]], name: str) -> str:
-    """What is said of a value that occurs only as a part of longer words."""
+    """The sentence about a value that occurs only as a part of longer words."""
     count = sum(one.facts.within for one in hits)
     if not count:
         return ""

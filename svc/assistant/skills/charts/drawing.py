@@ -93,7 +93,7 @@ def _flat(words: str) -> str:
 
 
 def text(x: str, y: float, words: str, *, room: tuple[float, float], classes: str = "", anchor: str = "start") -> str:
-    """Return a text; ``room`` are its pixels in a wide and in a narrow place, where it is left out if they are few."""
+    """Return a text; ``room`` is its width in pixels, wide and narrow; a text without enough room is left out."""
     size = 15 if "name" in classes else 12  # bold letters are wider
     forms = [fitted(words, pixels, size) if pixels >= _LEAST_ROOM else "" for pixels in room]
     places = [("", forms[0])] if forms[0] == forms[1] else [("w", forms[0]), ("n", forms[1])]

@@ -34,7 +34,7 @@ _RANK = list(Severity)
 
 
 class ChartMark(msgspec.Struct, frozen=True, kw_only=True):
-    """An event in a lane; ``label`` is said in its tooltip, ``ask`` is a question about its lane."""
+    """An event in a lane; ``label`` is its tooltip, ``ask`` is a question about its lane."""
 
     time: datetime
     lane: str

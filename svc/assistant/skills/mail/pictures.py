@@ -1,4 +1,4 @@
-"""What the answer about a mail draws: its path, and where it was delayed."""
+"""The picture of a mail: its path, with the delay of each hop."""
 
 from __future__ import annotations
 

@@ -71,13 +71,12 @@ async def test_a_kind_of_hash_is_not_every_hash(question, answer):
         ("auth", "how many unique IPs failed?", "failed logins"),
         ("auth", "which usernames don\u2019t exist?", "accounts** in"),
         ("archive", "how many files were not read?", "3 files"),
-        ("auth", "is root login disabled?", "No accepted login"),
     ],
 )
 async def test_no_easier_question_is_answered(name, question, wrong):
     asked = await last_of(name, question)
     assert wrong not in asked.markdown
-    assert asked.answer.status is not AnswerStatus.ANSWERED or "No sign found" in asked.markdown
+    assert asked.answer.status is not AnswerStatus.ANSWERED
 
 
 @pytest.mark.parametrize("words", ["help", "ok, and who got in?", "no logins?", "thanks for nothing, what about bob"])
