@@ -35,6 +35,14 @@ export async function describePackages(packagesOfFiles) {
   );
 }
 
+/** The licences of all packages that the files contain, as one text. */
+export async function licenseTexts(packagesOfFiles) {
+  const texts = (await describePackages(packagesOfFiles)).map(({ name, version, license, source, text }) =>
+    [`${name} ${version}`, `Licence: ${license}`, `Source: ${source}`, "", text].join("\n"),
+  );
+  return `${texts.join(`\n\n${"=".repeat(80)}\n\n`)}\n`;
+}
+
 async function licenseText(folder) {
   const names = (await readdir(`${ROOT}/${folder}`)).filter((name) => LICENSE_FILE.test(name)).sort();
   if (names.length === 0) throw new Error(`${folder} has no licence file, so it must not be bundled`);

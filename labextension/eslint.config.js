@@ -41,7 +41,7 @@ export default tseslint.config(
   {
     files: ["packages/sdk/src/**"],
     rules: forbid(
-      { "svc-chat": "chat", "svc-jupyterlab": "lab" },
+      { "@svc-jupyter/chat": "chat", "svc-jupyterlab": "lab" },
       "the SDK imports no other package: lab → chat → sdk",
     ),
   },

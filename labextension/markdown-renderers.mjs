@@ -1,6 +1,6 @@
 // Renders texts with the Markdown renderers of npm, for the tests of what Python writes: JSON with a list of texts on
 // standard input, JSON with a list of pages for each renderer on standard output. Raw HTML passes where a renderer can
-// let it pass, and addresses become links where it can make them links: a text has to be safe without any help.
+// let it pass, and addresses become links if it can make them links: a text has to be safe without any help.
 import { text as whole } from "node:stream/consumers";
 import MarkdownIt from "markdown-it";
 import { Marked as MarkedHere } from "marked";

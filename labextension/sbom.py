@@ -21,8 +21,8 @@ _VIA = re.compile(r"^    # via (?P<name>[\w.-]+)|^    #   (?P<other>[\w.-]+)")
 Component = dict[str, object]
 
 
-def write(folder: Path, *, bundled: Path, lock: Path, name: str, version: str) -> list[Path]:
-    """Write both files; ``bundled`` is the list of npm packages, ``lock`` that of Python packages."""
+def write(folder: Path, *, bundled: Path | None, lock: Path, name: str, version: str) -> list[Path]:
+    """Write both files; ``bundled`` is the list of npm packages (None: no scripts), ``lock`` of Python packages."""
     product: Component = {
         "type": "application",
         "bom-ref": f"pkg:pypi/{name}@{version}",
@@ -33,7 +33,7 @@ def write(folder: Path, *, bundled: Path, lock: Path, name: str, version: str) -
     }
     written = []
     for file, components, edges in (
-        (NPM, *_npm(json.loads(bundled.read_text("utf-8"))["packages"])),
+        (NPM, *_npm(json.loads(bundled.read_text("utf-8"))["packages"] if bundled else [])),
         (PYTHON, *_python(lock.read_text("utf-8"), name)),
     ):
         path = folder / file

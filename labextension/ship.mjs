@@ -1,7 +1,8 @@
 // Copies the built files from the packages' `dist` folders into the Python packages that contain them, with a list of the
 // npm packages in them and their licences: for the SBOM (sbom.py), for people, and for JupyterLab's list of licences.
 import { copyFile, cp, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { describePackages } from "./bundled.mjs";
+import { describePackages, licenseTexts } from "./bundled.mjs";
+import { packed } from "./packed.mjs";
 
 const STATIC = new URL("../svc/service/static/", import.meta.url);
 const LABEXTENSION = new URL("../svc_jupyter/labextension/", import.meta.url);
@@ -19,6 +20,9 @@ for (const path of SERVED) {
   const name = path.slice(path.lastIndexOf("/") + 1);
   await copyFile(new URL(path, import.meta.url), new URL(name, STATIC));
 }
+for (const name of ["sdk", "chat"]) {
+  await writeFile(new URL(`svc-${name}.tgz`, STATIC), packed(`${import.meta.dirname}/packages/${name}`));
+}
 await rm(LABEXTENSION, { recursive: true, force: true });
 await cp(new URL("packages/lab/dist/svc-jupyterlab/", import.meta.url), LABEXTENSION, { recursive: true });
 await mkdir(PANEL, { recursive: true });
@@ -33,11 +37,7 @@ const contents = Object.assign({}, ...parts.map((part) => JSON.parse(part)));
 const packages = await describePackages(contents);
 const withoutTexts = (key, value) => (key === "text" ? undefined : value);
 await writeFile(new URL("third_party.json", STATIC), `${JSON.stringify({ packages }, withoutTexts, 2)}\n`);
-const texts = packages.map(({ name, version, license, source, text }) =>
-  [`${name} ${version}`, `Licence: ${license}`, `Source: ${source}`, "", text].join("\n"),
-);
-const separator = `\n\n${"=".repeat(80)}\n\n`;
-await writeFile(new URL("THIRD_PARTY_LICENSES.txt", STATIC), `${texts.join(separator)}\n`);
+await writeFile(new URL("THIRD_PARTY_LICENSES.txt", STATIC), await licenseTexts(contents));
 const shown = packages
   .filter(({ files }) => files.some((file) => file.startsWith("static/")))
   .map(({ name, version, license, text }) => ({

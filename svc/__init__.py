@@ -22,7 +22,7 @@ The public names:
     answers     SessionResponse, AnswerStatus, AnswerCoverage, InputCoverage, ClauseCoverage,
                 Message, MessageType, MimeType, Role, State, TaskProgress, Usage
     listings    Session, SessionFile, UserInfo, User, UserType
-    models      ModelInfo, ModelInfoInput, Toolset, Vendor
+    models      ModelInfo, ModelInfoInput, Toolset, ToolsetChoice, Vendor
     own tools   LocalTool, LocalToolCall, ConfirmationRequest
     errors      SvcError and its subclasses; the tree is in ``help("svc.errors")``
 
@@ -41,6 +41,7 @@ from svc.errors import (
     AddressNotFoundError,
     ConfigError,
     ExperimentalNotAllowedError,
+    HistoryLostError,
     InsufficientStorageError,
     InternalServiceError,
     InvalidApiKeyError,
@@ -83,6 +84,7 @@ from svc.messages import (
     State,
     TaskProgress,
     Toolset,
+    ToolsetChoice,
     Usage,
     User,
     UserInfo,
@@ -109,6 +111,7 @@ __all__ = [
     "ConfirmationRequest",
     "ExperimentalNotAllowedError",
     "FeedbackType",
+    "HistoryLostError",
     "InputCoverage",
     "InsufficientStorageError",
     "InteractiveSession",
@@ -144,6 +147,7 @@ __all__ = [
     "TaskProgress",
     "TooLargeError",
     "Toolset",
+    "ToolsetChoice",
     "TurnCancelledError",
     "TurnInProgressError",
     "TurnTimeoutError",

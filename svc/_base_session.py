@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
+from datetime import timedelta
 from types import TracebackType
 from typing import BinaryIO, Self
 
@@ -19,8 +20,8 @@ import msgspec
 from svc import _requests
 from svc._protocol import CancelProtocol, EarlierTurn, TurnProtocol
 from svc._requests import Operation, send
-from svc._session_state import with_message, without_messages
-from svc._transport import BaseTransport
+from svc._session_state import SeenMessages, with_message, without_history, without_messages
+from svc._transport import BaseTransport, LostHistoryError
 from svc._turn_reader import TurnReader
 from svc.errors import (
     InvalidRequestError,
@@ -44,7 +45,7 @@ from svc.messages import (
     new_id,
 )
 
-CANCEL_SECONDS = 5.0  # for the service to confirm a cancellation
+CANCEL_SECONDS = 15.0  # for the service to confirm a cancellation, before which it may answer from what it has read
 
 
 class Watch:
@@ -92,6 +93,7 @@ class BaseSession:
         self._transport = transport
         self._info = without_messages(info)
         self._after = info.num_messages  # the last seq known
+        self._seen = SeenMessages(info)
         self._earlier: EarlierTurn | None = None  # a turn whose end was not read
         self._running: TurnProtocol | None = None
         self._reader: TurnReader | None = None  # of the running turn
@@ -127,7 +129,7 @@ class BaseSession:
 
     @property
     def language(self) -> str:
-        """The BCP 47 tag of the language to answer in."""
+        """The BCP 47 tag of the language of questions whose words do not show one."""
         return self._info.language
 
     @property
@@ -206,6 +208,9 @@ class BaseSession:
             local_tools: Tools that the model may call during this turn and that you run. Answer a
                 ``confirmation_request`` message with ``confirm`` and a ``local_tool_call`` with ``answer``.
 
+        Returns:
+            An iterator over the messages of the turn.
+
         Raises:
             InvalidRequestError: The prompt is empty (raised at once, before the iteration).
             SessionFileNotFoundError: The session has no such file; the text lists those it has.
@@ -218,7 +223,9 @@ class BaseSession:
         query = Message(message_type=MessageType.QUERY, turn=new_id(), state=State.QUERY, content=text)
         if files:
             query.files = tuple(file.sha256 if isinstance(file, SessionFile) else file for file in files)
-        return self._follow(query, local_tools)
+        turn = self._follow(query, local_tools)
+        self._transport.streams.add(turn)
+        return turn
 
     def confirm(self, request: Message, *, is_allowed: bool, is_once: bool = False) -> bool:
         """Answer a ``confirmation_request``: may the model call the tool that it names? Never blocks.
@@ -239,7 +246,7 @@ class BaseSession:
     def answer(self, call: Message, value: object = None, *, error: str | None = None) -> bool:
         """Send the result of a ``local_tool_call``, from any thread. Never blocks.
 
-        A result that comes after the service's time limit is ignored: the model was told that there is none.
+        A result that comes after the service's time limit is ignored: the model already got a timeout as the result.
 
         Args:
             call: The message, from the running turn.
@@ -261,6 +268,9 @@ class BaseSession:
         ask meanwhile; they come only while this object follows a turn. The callback runs in the thread of the turn,
         before the turn continues: it must not block or raise.
 
+        Args:
+            on_message: Called with each message.
+
         Returns:
             A handle: call its ``stop``, or use it in a ``with`` statement, to stop watching.
         """
@@ -275,8 +285,11 @@ class BaseSession:
         self._info = without_messages(session)
         return session
 
-    def _update(self, name: str | None, description: str | None, ttl: int | None) -> Operation[None]:
-        request = UpdateRequest(id=self.session_id, name=name, description=description, ttl=ttl)
+    def _update(self, name: str | None, description: str | None, ttl: int | timedelta | None) -> Operation[None]:
+        if name is None and description is None and ttl is None:
+            ttl = self.ttl
+        seconds = None if ttl is None else _requests.seconds_of(ttl)
+        request = UpdateRequest(id=self.session_id, name=name, description=description, ttl=seconds)
         updated = yield from send(_requests.update(request))
         if updated is None:
             yield from self._fetch()
@@ -318,7 +331,7 @@ class BaseSession:
 
     async def _follow(self, query: Message, local_tools: Sequence[LocalTool]) -> AsyncGenerator[Message, None]:
         """The turn's messages over as many connections as it takes. Leaving early cancels the turn."""
-        protocol = TurnProtocol(query, self._after, self._earlier, local_tools=local_tools)
+        protocol = TurnProtocol(query, self._after, self._earlier, local_tools=local_tools, seen=self._seen)
         reader = TurnReader(self._transport, self.session_id, protocol)
         self._running, self._reader = protocol, reader
         is_left = True
@@ -357,9 +370,14 @@ class BaseSession:
             self._running = None
 
     def _take_messages(self, protocol: TurnProtocol) -> None:
+        if protocol.take_loss():
+            self._after, self._info = 0, without_history(self._info)
         self._after = max(self._after, protocol.after)
         for message in protocol.new_messages():
             self._info = with_message(self._info, message)
+            if message in self._seen:
+                continue
+            self._seen.add([message])
             for watch in tuple(self._watches):  # a callback may stop any of them
                 watch._deliver(message)
 
@@ -376,6 +394,13 @@ class BaseSession:
 
     async def _cancel(self, protocol: CancelProtocol) -> None:
         """Cancel the turn over a connection of its own, and wait for the turn's end."""
+        try:
+            await self._cancel_on_connection(protocol)
+        except LostHistoryError:
+            protocol.after = 0
+            await self._cancel_on_connection(protocol)
+
+    async def _cancel_on_connection(self, protocol: CancelProtocol) -> None:
         connection = await self._transport.open_stream(self.session_id, protocol.after)
         try:
             protocol.connected()

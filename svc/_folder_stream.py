@@ -1,24 +1,172 @@
-"""A folder as one file to attach: a TAR that is produced while it is sent, so that it takes no space on disk.
+"""Bodies of uploads: a folder as one file, and bodies that report how much of them was sent.
 
-Links and devices are left out, and folders on the way are not followed by links. A file that cannot be read is listed
-with the reason, so that the answer can name it.
+A folder is a TAR that is produced while it is sent, so that it takes no space on disk. Links and devices are left out,
+and folders on the way are not followed by links. A file that cannot be read is listed with the reason, so that the
+answer can name it.
 """
 
 from __future__ import annotations
 
+import inspect
 import io
 import os
 import stat
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import IO, BinaryIO, NamedTuple, TypeAlias, cast
 
 from svc.errors import InvalidRequestError
 
 UNREADABLE_FIELD = "SVC.unreadable"
 """PAX field of a member that could not be read: why. The service reads it (docs/collections.md, "Folders")."""
 _PIECE_BYTES = 256 * 1024
+OnProgress = Callable[[int, int], None]
+"""Called with the bytes sent and the bytes of the whole, in the thread that sends."""
+
+
+FileContent: TypeAlias = bytes | bytearray | memoryview | str | os.PathLike[str] | IO[bytes] | IO[str]
+"""What can be attached: content, text, a path, or an open file."""
+
+
+class Upload(NamedTuple):
+    """A file name, and the content or what opens it for each attempt to send it."""
+
+    name: str
+    body: bytes | Callable[[], BinaryIO]
+
+
+def upload_of(name: str | FileContent, content: FileContent | None, on_progress: OnProgress | None) -> Upload:
+    """What ``attach_file`` sends. Asks the disk whether a path is a folder.
+
+    Raises:
+        InvalidRequestError: The content cannot be attached, or it has no name.
+    """
+    if content is None:
+        if isinstance(name, str | bytes | bytearray | memoryview):
+            raise InvalidRequestError(
+                "attach_file got a name without content. Pass both, or a Path or an open file; "
+                "attach_file_from_disk takes a path as text.",
+                param="content",
+            )
+        name, content = _own_name(name), name
+    if not isinstance(name, str):
+        raise InvalidRequestError(f"the file name is {_kind(name)}. Pass it as text.", param="name")
+    return Upload(name, _body(content, on_progress))
+
+
+def path_body(path: Path, on_progress: OnProgress | None) -> Callable[[], BinaryIO]:
+    """What opens a file or a folder on disk."""
+    return _counted(lambda: open_path(path), lambda: size_of_path(path), on_progress)
+
+
+def _body(content: object, on_progress: OnProgress | None) -> bytes | Callable[[], BinaryIO]:
+    if isinstance(content, os.PathLike):
+        return path_body(Path(content).expanduser(), on_progress)
+    if callable(getattr(content, "read", None)):
+        _check_readable(content)
+        source = _OpenFile(cast("IO[bytes] | IO[str]", content))
+        return _counted(source.open, source.size, on_progress)
+    if isinstance(content, str):
+        data = content.encode("utf-8", errors="replace")
+    elif isinstance(content, bytes | bytearray | memoryview):
+        data = bytes(content)
+    else:
+        raise InvalidRequestError(
+            f"the content is {_kind(content)}, which cannot be attached. Pass bytes, text, a path or an open file; "
+            "convert data first, such as a DataFrame with to_csv().",
+            param="content",
+        )
+    return data if on_progress is None else _counted(lambda: io.BytesIO(data), lambda: len(data), on_progress)
+
+
+def _counted(
+    opener: Callable[[], BinaryIO], size: Callable[[], int], on_progress: OnProgress | None
+) -> Callable[[], BinaryIO]:
+    return opener if on_progress is None else lambda: counted(opener, size, on_progress)
+
+
+def _kind(value: object) -> str:
+    name = type(value).__name__
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+
+
+def _check_readable(file: object) -> None:
+    problem = ""
+    if inspect.iscoroutinefunction(getattr(file, "read", None)):
+        problem = "is read asynchronously. Await its content and pass that, or pass its `file`"
+    elif getattr(file, "closed", False):
+        problem = "is closed. Pass it while it is open"
+    elif not getattr(file, "readable", lambda: True)():
+        problem = "is not open for reading. Open it with mode 'rb'"
+    if problem:
+        raise InvalidRequestError(f"the file ({_kind(file)}) {problem}.", param="content")
+
+
+def _own_name(content: object) -> str:
+    if isinstance(content, os.PathLike):
+        path = Path(content).expanduser()
+        return archive_name(path) if path.is_dir() else path.name
+    name = getattr(content, "name", None)
+    if isinstance(name, str) and Path(name).name:
+        return Path(name).name
+    raise InvalidRequestError(
+        f"{_kind(content)} has no file name. Pass one first: attach_file(name, content).", param="name"
+    )
+
+
+class _OpenFile:
+    """A user's open file. Each attempt reads it from its position at the start; it stays open."""
+
+    def __init__(self, file: IO[bytes] | IO[str]) -> None:
+        self._file = file
+        self._start = file.tell() if self._can_seek() else None
+        self._was_opened = False
+
+    def _can_seek(self) -> bool:
+        seekable = getattr(self._file, "seekable", None)
+        return bool(seekable is not None and seekable())
+
+    def open(self) -> BinaryIO:
+        """The rest of the file as bytes."""
+        if self._start is not None:
+            self._file.seek(self._start)
+        elif self._was_opened:
+            raise InvalidRequestError(
+                "the upload was interrupted, and this file cannot be read from its start again. Attach it by its path, "
+                "or its content as bytes.",
+                param="content",
+            )
+        self._was_opened = True
+        return cast(BinaryIO, io.BufferedReader(_Borrowed(self._file), _PIECE_BYTES))
+
+    def size(self) -> int:
+        """The bytes to read, as far as they are known; of text about the number of characters."""
+        if self._start is None:
+            return 0
+        end = self._file.seek(0, io.SEEK_END)
+        self._file.seek(self._start)
+        return max(0, end - self._start)
+
+
+class _Borrowed(io.RawIOBase):
+    """Reads another's file, whose closing is not its business."""
+
+    def __init__(self, file: IO[bytes] | IO[str]) -> None:
+        self._file = file
+        self._rest = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        if not self._rest:
+            piece = self._file.read(len(buffer))
+            self._rest = piece.encode("utf-8", errors="replace") if isinstance(piece, str) else piece or b""
+        count = min(len(buffer), len(self._rest))
+        buffer[:count] = self._rest[:count]
+        self._rest = self._rest[count:]
+        return count
 
 
 def archive_name(folder: Path) -> str:
@@ -130,3 +278,34 @@ def _read(file: io.BufferedReader, size: int) -> bytes:
         return file.read(size)
     except OSError:
         return b""
+
+
+class _CountedBody:
+    def __init__(self, body: BinaryIO, total: int, on_progress: OnProgress) -> None:
+        self._body = body
+        self._total = total
+        self._on_progress = on_progress
+        self._sent = 0
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Read the next bytes; those before were sent."""
+        self._on_progress(min(self._sent, self._total), self._total)
+        piece = self._body.read(size)
+        self._sent += len(piece)
+        if not piece:
+            self._on_progress(self._total, self._total)
+        return piece
+
+    def close(self) -> None:
+        """Close the body."""
+        self._body.close()
+
+
+def counted(open_body: Callable[[], BinaryIO], size: Callable[[], int], on_progress: OnProgress) -> BinaryIO:
+    """Open a body whose reads are reported. Raises what opening it raises, OSError for example."""
+    body = open_body()
+    try:
+        return cast(BinaryIO, _CountedBody(body, size(), on_progress))
+    except OSError:
+        body.close()
+        raise

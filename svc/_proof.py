@@ -1,7 +1,8 @@
 """How a service proves that it knows a key before the client sends it. Pure; the client and the service share it.
 
 On loopback, plain http has no certificate: when the service ends, any user of the machine can listen on its port. So a
-client first sends a random nonce and the beginning of its key's SHA-256. Only the service, which stores that SHA-256,
+client first sends a random nonce and a prefix of
+its key's SHA-256. Only the service, which stores that SHA-256,
 can answer the proof. The proof includes the address that the service itself accepted the connection on, so that an
 impostor cannot pass on the proof of the service at another port. Facts: docs/wire.md, "Proof of the service".
 """
@@ -12,12 +13,32 @@ import hashlib
 import hmac
 import ipaddress
 import re
+import string
+import zlib
 
 NAME_CHARS = 16  # hex: 64 of the digest's 256 bits name the key; the other 192 stay secret
 NONCE_BYTES = 32
 _PROOF_PURPOSE = b"svc proof 1"
 _SEAL_PURPOSE = b"svc seal 1"
 _HEX = re.compile(r"[0-9a-f]+")
+KEY_PATTERN = re.compile(r"svc_[0-9A-Za-z]{49}")
+"""Matches anything that looks like a key, anywhere in a text."""
+KEY_ALPHABET = string.digits + string.ascii_uppercase + string.ascii_lowercase
+_CHECK_CHARS = 6
+
+
+def is_well_formed(key: str) -> bool:
+    """Whether the text has the form of a key, including a valid checksum."""
+    return bool(KEY_PATTERN.fullmatch(key)) and key[-_CHECK_CHARS:] == key_checksum(key[4:-_CHECK_CHARS])
+
+
+def key_checksum(body: str) -> str:
+    """The CRC-32 of a key's random part as base62 characters, the most significant first."""
+    number, digits = zlib.crc32(body.encode()), ""
+    for _ in range(_CHECK_CHARS):
+        number, digit = divmod(number, len(KEY_ALPHABET))
+        digits = KEY_ALPHABET[digit] + digits
+    return digits
 
 
 def key_digest(key: str) -> str:

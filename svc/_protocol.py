@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from svc.errors import ProtocolError, SvcError, TooLargeError, service_error
+from svc._session_state import SeenMessages
+from svc.errors import HistoryLostError, ProtocolError, SvcError, TooLargeError, TurnCancelledError, service_error
 from svc.local_tools import LocalTool, build_query, build_result
 from svc.messages import ROOT_ID, Message, MessageType, new_id
 
@@ -65,6 +66,7 @@ class TurnProtocol:
         earlier: A turn that may still be running; the query waits for its end instead of failing with
             ``turn_in_progress``.
         local_tools: Tools offered with the query; ``answer`` answers what the service asks about them.
+        seen: The messages that were seen before, which are not delivered again.
 
     Raises:
         TooLargeError: The query does not fit into a frame.
@@ -77,6 +79,7 @@ class TurnProtocol:
         earlier: EarlierTurn | None = None,
         *,
         local_tools: Sequence[LocalTool] = (),
+        seen: SeenMessages | None = None,
     ) -> None:
         self.query = query
         self.turn = query.turn
@@ -84,7 +87,11 @@ class TurnProtocol:
         self.was_sent = False
         self.has_answer = False  # whether the RESULT was delivered
         self.is_over = False  # whether the turn has ended
+        self.progress = 0  # the number of messages that were not seen before
+        self._seen = seen or SeenMessages()
+        self._has_lost_history = False
         self._frame = _encode(build_query(query, local_tools))
+        self._partial_answer = ""
         self._is_echoed = False
         self._is_held = False
         self._earlier = earlier
@@ -122,9 +129,17 @@ class TurnProtocol:
         return frames
 
     def new_messages(self) -> list[Message]:
-        """Take the session's messages since the last call, of any turn, in order."""
+        """Take the session's messages since the last call, of any turn, in order.
+
+        After ``take_loss`` they begin with the first one of the session, and may have been seen before.
+        """
         messages, self._new_messages = self._new_messages, []
         return messages
+
+    def take_loss(self) -> bool:
+        """Whether the history was lost since the last call."""
+        is_lost, self._has_lost_history = self._has_lost_history, False
+        return is_lost
 
     def cancel(self) -> None:
         """Ask the service to cancel this turn."""
@@ -144,7 +159,26 @@ class TurnProtocol:
             return Reconnect(f"message {self.after + 1} is missing before {message.seq}")
         self.after = message.seq
         self._new_messages.append(message)
-        return self._next(message)
+        is_new = message not in self._seen
+        self.progress += is_new
+        step = self._next(message)
+        return step if is_new or not isinstance(step, Deliver) else Ignore()
+
+    def lose_history(self) -> Step:
+        """The service has fewer messages than were seen: read all of them on a new connection.
+
+        If the answer was delivered, the turn is over. Its query would be run again, and answered a second time.
+        """
+        if self.after == 0:
+            self.is_over = True
+            return Fail(ProtocolError("history_lost on a stream that begins at message 1"))
+        self.after = 0
+        self._has_lost_history = True
+        self._new_messages.clear()
+        self._is_echoed = False
+        self.turn = self.query.turn
+        self.is_over = self.has_answer
+        return Ignore() if self.is_over else Reconnect("its history was lost")
 
     def _next(self, message: Message) -> Step:
         if message.id == self.query.id:
@@ -157,7 +191,12 @@ class TurnProtocol:
             return Ignore()
         if message.message_type == MessageType.ERROR:
             self.is_over = True
-            return Fail(_error_of(message))
+            error = _error_of(message)
+            if isinstance(error, TurnCancelledError):
+                error.partial_answer = self._partial_answer
+            return Fail(error)
+        if message.is_partial_answer:
+            self._partial_answer = message.content or ""
         self._answers.pop(message.id, None)
         self.has_answer |= message.message_type == MessageType.RESULT
         self.is_over = message.ends_turn
@@ -180,6 +219,8 @@ class TurnProtocol:
         is_mine = message.parent_id == self.query.id or message.turn == self.turn
         if message.message_type != MessageType.ERROR or message.parent_id in self._cancel_ids:
             return Ignore()
+        if message.status_message == HistoryLostError.default_code:
+            return self.lose_history()
         if message.parent_id in self._answer_ids and message.status_code != 503:
             return self._answer_refused(message)
         if is_addressed and not is_mine:
@@ -263,4 +304,5 @@ def _encode(message: Message) -> bytes:
 
 def _error_of(message: Message) -> SvcError:
     text = message.content or message.status_message
-    return service_error(message.status_message, text, status=message.status_code)
+    retry_after = None if message.retry_after is msgspec.UNSET else message.retry_after
+    return service_error(message.status_message, text, status=message.status_code, retry_after=retry_after)

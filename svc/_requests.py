@@ -6,9 +6,11 @@ blocking and the asynchronous transport run the same code (``_transport``). This
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import BinaryIO, Generic, Literal, TypeAlias, TypeVar, cast
 from urllib.parse import urlencode
 
@@ -98,6 +100,23 @@ class _MadeFile(msgspec.Struct):
     data: SessionFile
 
 
+def seconds_of(ttl: int | timedelta) -> int:
+    """A lifetime in whole seconds; a part of a second is rounded up, so that it is not shorter than asked for.
+
+    Raises:
+        InvalidRequestError: It is neither a number of seconds nor a ``timedelta``.
+    """
+    if isinstance(ttl, timedelta):
+        return math.ceil(ttl.total_seconds())
+    if isinstance(ttl, bool) or not isinstance(ttl, int):
+        raise InvalidRequestError(
+            f"ttl is {ttl!r:.80}, which is not a lifetime. Pass whole seconds or a timedelta. The order of the "
+            "arguments is ttl, name, description, log_session, model, language.",
+            param="ttl",
+        )
+    return ttl
+
+
 def health() -> Call[Health]:
     """GET /health, the only operation that needs no key."""
     return Call("GET", "/health", _parser(Health))
@@ -113,9 +132,11 @@ def page_code() -> Call[PageCode]:
     return Call("POST", "/page/code", _parser(PageCode))
 
 
-def list_sessions() -> Call[list[Session]]:
-    """GET /session/list: the live sessions, oldest first, without messages."""
-    return Call("GET", "/session/list", _parser(list[Session]))
+def list_sessions(limit: int | None = None, after: str | None = None) -> Call[list[Session]]:
+    """GET /session/list: the live sessions, oldest first, without messages; ``limit`` of them, ``after`` a session."""
+    chosen = {"limit": limit, "after_id": after}
+    query = urlencode({name: value for name, value in chosen.items() if value is not None})
+    return Call("GET", f"/session/list?{query}" if query else "/session/list", _parser(list[Session]))
 
 
 def register(request: RegisterRequest) -> Call[Session]:

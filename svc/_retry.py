@@ -18,7 +18,7 @@ _REFUSED_STATUSES = frozenset({429, 503})  # the request was not carried out: al
 _UNSURE_STATUSES = frozenset({502, 504})  # a proxy answered: the service may have carried it out
 _LOST_CLOSES = frozenset({1000, 1001, 1005, 1006, 1011, 1012, 1013, 1014, 4408})
 
-CloseMeaning = Literal["lost", "key", "session", "broken"]
+CloseMeaning = Literal["lost", "history", "key", "session", "broken"]
 
 
 def is_retried_status(status: int, *, is_repeatable: bool) -> bool:
@@ -27,10 +27,12 @@ def is_retried_status(status: int, *, is_repeatable: bool) -> bool:
 
 
 def close_meaning(code: int) -> CloseMeaning:
-    """What a close during a turn means: reconnect (``lost``), or an invalid key, an ended session, a protocol error."""
+    """What a close during a turn means: reconnect (``lost``; ``history``: with ``after`` 0), or an invalid key, an
+    ended session, a protocol error.
+    """
     if code in _LOST_CLOSES:
         return "lost"
-    return {4401: "key", 4410: "session"}.get(code, "broken")  # type: ignore[return-value]
+    return {4401: "key", 4409: "history", 4410: "session"}.get(code, "broken")  # type: ignore[return-value]
 
 
 def delay_seconds(attempt: int, chance: float, retry_after: float | None = None) -> float:

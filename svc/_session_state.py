@@ -5,9 +5,40 @@ Changes that no message shows (a file that the service adds, another client's up
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
-from svc.messages import Message, MessageType, Session, State, title_of
+from svc.messages import Message, MessageType, Session, State, Usage, title_of
+
+
+class SeenMessages:
+    """Which messages of a session were seen, so that none is shown again if its history is read from the beginning.
+
+    Args:
+        session: Its messages count as seen. If it has none although they are counted, those up to its last update do.
+            None if no message was seen.
+    """
+
+    def __init__(self, session: Session | None = None) -> None:
+        self._hashes: set[int] = set()  # of ids: a set of the ids themselves would be three times as large
+        self._known_until = 0
+        if session is not None and session.num_messages and not session.messages:
+            self._known_until = session.update_time + 1
+        elif session is not None:
+            self.add(session.messages)
+
+    def __contains__(self, message: Message) -> bool:
+        return hash(message.id) in self._hashes or message.created_at < self._known_until
+
+    def add(self, messages: Iterable[Message]) -> None:
+        """Count messages as seen."""
+        self._hashes.update(hash(message.id) for message in messages)
+
+
+def without_history(session: Session) -> Session:
+    """The session before its first message: what ``with_message`` counts from when the history is read again."""
+    return msgspec.structs.replace(session, num_messages=0, turns=0, usage=Usage(), title="", state=State.START)
 
 
 def with_message(session: Session, message: Message) -> Session:

@@ -67,7 +67,7 @@ def read_settings(kind: type[T], texts: Mapping[str, tuple[str, str]]) -> T:
 
     Args:
         kind: The struct.
-        texts: For each field that is set, where it was set (a variable or an option, for errors) and its text. A blank
+        texts: For each field that is set, its source (a variable or an option, for errors) and its text. A blank
             text counts as not set.
 
     Raises:
@@ -93,6 +93,8 @@ def format_value(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, tuple):
         return ",".join(value)
+    if isinstance(value, str):
+        return value
     return f"{value:,}"
 
 
@@ -118,6 +120,8 @@ def _parse(kind: types.Type, text: str) -> object:
             return _BOOLEANS.get(text.lower(), text)
         case types.VarTupleType():
             return [part.strip() for part in text.split(",") if part.strip()]
+        case types.UnionType(types=parts) if text in _words(parts):
+            return text
         case _:
             digits = text.replace(",", "") if _GROUPED_DIGITS.fullmatch(text) else text
             return digits if _is_finite(digits) else None
@@ -139,8 +143,16 @@ def _expected(kind: types.Type) -> str:
             return f"a whole number{_range(number)}"
         case types.FloatType() as number:
             return f"a number{_range(number)}"
+        case types.UnionType(types=parts):
+            numbers = [_expected(part) for part in parts if not isinstance(part, types.LiteralType)]
+            return " or ".join([*numbers, *_words(parts)])
         case _:
             return "a comma-separated list"
+
+
+def _words(parts: tuple[types.Type, ...]) -> list[str]:
+    """The words that a number or one of some words may be."""
+    return [str(word) for part in parts if isinstance(part, types.LiteralType) for word in part.values]
 
 
 def _range(number: types.IntType | types.FloatType) -> str:

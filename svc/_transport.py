@@ -11,17 +11,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import platform
 import random
+import re
 import socket
 import ssl
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator
+import weakref
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import AsyncGeneratorType
 from typing import BinaryIO, TypeVar
 from urllib.parse import urlencode, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import httpx2
 import websockets
@@ -31,8 +36,10 @@ from websockets.datastructures import Headers
 from svc import _retry
 from svc._proving import AsyncProvenTransport, ProvenTransport, UnprovenError, proven_socket
 from svc._requests import Call, Operation, Reply, parse_error, parse_reply, parse_retry_after
+from svc._version import __version__
 from svc.config import Config, is_loopback
 from svc.errors import (
+    AddressNotFoundError,
     ConfigError,
     InternalServiceError,
     InvalidApiKeyError,
@@ -43,9 +50,11 @@ from svc.errors import (
     UnreachableError,
     service_error,
 )
+from svc.messages import Message
 
 T = TypeVar("T")
 
+USER_AGENT = f"svc-python/{__version__} Python/{platform.python_version()} ({platform.system()})"
 MAX_FRAME_BYTES = 8 * 1_048_576  # a content of 1,000,000 bytes takes up to six times that in JSON's escapes
 UPLOAD_CHUNK_BYTES = 262_144
 CONNECT_SECONDS = 10.0
@@ -66,13 +75,19 @@ class StreamSettings:
 class LostConnectionError(UnreachableError):
     """A connection could not be opened or was lost; reconnecting may help. ``retry_after`` is in seconds, or None.
 
-    ``refusal`` is the service's own error if it sent one; it is raised when reconnecting did not help.
+    ``refusal`` is the service's own error if it sent one; it is raised when reconnecting did not help. ``is_lasting``:
+    another attempt will fail in the same way, unless the connection worked before.
     """
 
-    def __init__(self, text: str, refusal: ServiceError | None = None) -> None:
+    def __init__(self, text: str, refusal: ServiceError | None = None, *, is_lasting: bool = False) -> None:
         super().__init__(text)
         self.refusal = refusal
+        self.is_lasting = is_lasting
         self.retry_after = refusal.retry_after if refusal else None
+
+
+class LostHistoryError(LostConnectionError):
+    """The service has fewer messages of the session than were seen: reconnect with ``after`` 0."""
 
 
 class _KeyHeaders(Headers):
@@ -176,6 +191,7 @@ class BaseTransport:
         self._refind = refind
         self._log = log
         self._settings = settings or StreamSettings()
+        self.streams: weakref.WeakSet[AsyncGenerator[Message, None]] = weakref.WeakSet()  # iterations over turns
         self._lock = threading.Lock()
         self._tls: ssl.SSLContext | None = None
 
@@ -197,16 +213,24 @@ class BaseTransport:
         try:
             connection = await self._connect(config, f"{config.ws_url}/stream?{query}")
         except websockets.InvalidStatus as error:
-            raise _refused(error, config.ws_url) from _bare(error)
+            raise _located(_refused(error, config.ws_url), config.ws_url) from _bare(error)
+        except websockets.InvalidProxy as error:
+            raise _unusable_proxy() from _bare(error)
         except ssl.SSLCertVerificationError as error:
             raise _untrusted(config.ws_url, error) from _bare(error)
         except UnprovenError as error:
             raise self._unproven(config.ws_url, error) from None
         except (OSError, TimeoutError, websockets.InvalidHandshake) as error:
-            raise LostConnectionError(_unreachable(config.ws_url, error)) from _bare(error)
+            raise _lost(config.ws_url, error) from _bare(error)
         except ImportError as error:
             raise _socks(error) from _bare(error)
         return StreamConnection(connection, config.ws_url)
+
+    async def close_streams(self) -> None:
+        """End the iterations over turns that were left open, in their event loop. Those that run go on."""
+        for stream in tuple(self.streams):
+            if isinstance(stream, AsyncGeneratorType) and not stream.ag_running:
+                await stream.aclose()
 
     def refresh(self) -> None:
         """Look up the service's address after a failure, if it can change. Blocks: the local service may be started."""
@@ -218,6 +242,8 @@ class BaseTransport:
     def _settle(self, call: Call[T], outcome: Reply | LostConnectionError, backoff: _retry.Backoff) -> T | _Retry:
         """Decide what follows an attempt: its parsed reply, or another attempt. Raises if the call has failed."""
         if isinstance(outcome, LostConnectionError):
+            if outcome.is_lasting and self._refind is None:
+                raise outcome
             failure: SvcError = outcome
             retry_after = None
         elif _retry.is_retried_status(outcome.status, is_repeatable=call.is_repeatable):
@@ -234,6 +260,8 @@ class BaseTransport:
             return parse_reply(call, reply)
         except InternalServiceError as error:
             raise self.explained(error) from None
+        except (AddressNotFoundError, ProtocolError) as error:
+            raise _located(error, self._config.base_url) from None
 
     def _outcome(self, address: str, error: UnprovenError) -> LostConnectionError:
         """The lost connection if another attempt may reach the service; raises the error otherwise."""
@@ -251,6 +279,8 @@ class BaseTransport:
             return LostConnectionError(f"{text} Check that the service runs and the address is right.")
         if error.is_key_unknown:
             return InvalidApiKeyError(f"{text} Set a key that this service knows (`svc keys create` creates one).")
+        if _ends_in_v1(address):
+            return _without_v1(address)
         return UnreachableError(
             f"{text} Check the address, and whether the service is older than this client. If the address is a tunnel, "
             "set SVC_TUNNEL_TO to the address that the service listens on."
@@ -280,6 +310,7 @@ class BaseTransport:
             close_timeout=settings.close_seconds,
             max_size=MAX_FRAME_BYTES,
             max_queue=256,
+            user_agent_header=USER_AGENT,
             logger=_logger,
             sock=proven,
         )
@@ -369,9 +400,12 @@ class Transport(BaseTransport):
                         verify=self._context(is_secure=is_secure),
                         timeout=self._timeout(),
                         trust_env=_uses_proxies(config),
+                        headers={"User-Agent": USER_AGENT},
                     )
                 except ImportError as error:
                     raise _socks(error) from _bare(error)
+                except ValueError as error:
+                    raise _unusable_proxy() from _bare(error)
                 self._client_config = config
             return self._client
 
@@ -443,9 +477,12 @@ class AsyncTransport(BaseTransport):
                 verify=verify,
                 timeout=self._timeout(),
                 trust_env=_uses_proxies(config),
+                headers={"User-Agent": USER_AGENT},
             )
         except ImportError as error:
             raise _socks(error) from _bare(error)
+        except ValueError as error:
+            raise _unusable_proxy() from _bare(error)
         if stale is not None:
             await stale.aclose()
         return client
@@ -494,7 +531,7 @@ def _translated(call: Call[object], config: Config) -> Iterator[None]:
     except _TRANSIENT as error:
         if "CERTIFICATE_VERIFY_FAILED" in str(error):  # httpx2 keeps only the text of ssl's error
             raise _untrusted(config.base_url, error) from _bare(error)
-        raise LostConnectionError(_unreachable(config.base_url, error)) from _bare(error)
+        raise _lost(config.base_url, error) from _bare(error)
     except httpx2.TransportError as error:
         if call.is_repeatable:
             raise LostConnectionError(_unreachable(config.base_url, error)) from _bare(error)
@@ -548,12 +585,110 @@ def _closed(error: websockets.ConnectionClosed, address: str) -> Exception:
     match _retry.close_meaning(code):
         case "lost":
             return LostConnectionError(f"{address} closed the stream (code {code}, {reason or 'no reason'}).")
+        case "history":
+            return LostHistoryError(f"{address} lost messages of the session ({reason or 'no reason'}).")
         case "key":
             return InvalidApiKeyError(f"the key is no longer valid ({reason or 'revoked or expired'}). Set a new one.")
         case "session":
             return SessionExpiredError(f"the session has ended ({reason or 'expired or deleted'}). Make a new session.")
         case "broken":
             return ProtocolError(f"{address} closed the stream with code {code} ({reason or 'no reason'}).")
+
+
+def _lost(address: str, error: Exception) -> LostConnectionError:
+    """The error of a connection that could not be opened: whether another attempt may help, and what is in the way."""
+    causes = list(_causes(error))
+    proxy = _proxy_for(address)
+    if any(isinstance(one, socket.gaierror) for one in causes):
+        host = (proxy or _Proxy("", address)).host
+        named = f"of the proxy in {proxy.variable}, {host!r}," if proxy else f"{host!r}"
+        text = (
+            f"{address} cannot be reached: the name {named} is not known ({_words(error)}). Check it, and the network."
+        )
+        return LostConnectionError(text, is_lasting=True)
+    if any(isinstance(one, ssl.SSLError) for one in causes):
+        return LostConnectionError(
+            f"{address} cannot be reached over TLS ({_words(error)}). Check the address and its port.", is_lasting=True
+        )
+    if proxy is not None and (problem := _proxy_problem(error, causes)):
+        return LostConnectionError(
+            f"{address} cannot be reached: the proxy in {proxy.variable}, {proxy.address}, {problem} "
+            f"({_words(error)}). Check {proxy.variable}, or add {urlsplit(address).hostname} to NO_PROXY.",
+            is_lasting=True,
+        )
+    return LostConnectionError(_unreachable(address, error))
+
+
+@dataclass(frozen=True)
+class _Proxy:
+    """A proxy of the environment: the variable that names it, and its URL."""
+
+    variable: str
+    url: str
+
+    @property
+    def address(self) -> str:
+        """The URL without a password."""
+        return f"{urlsplit(self.url).scheme}://{urlsplit(self.url).netloc.rpartition('@')[2]}"
+
+    @property
+    def host(self) -> str:
+        """The host's name."""
+        return urlsplit(self.url).hostname or ""
+
+
+def _proxy_for(address: str) -> _Proxy | None:
+    """The proxy that the environment names for a service."""
+    host = urlsplit(address).hostname or ""
+    if is_loopback(host) or proxy_bypass(host):
+        return None
+    proxies = getproxies()
+    name = next((name for name in ("https", "all") if proxies.get(name)), None)
+    if name is None:
+        return None
+    url = proxies[name]
+    return _Proxy(f"{name.upper()}_PROXY", url if "://" in url else f"http://{url}")
+
+
+def _proxy_problem(error: Exception, causes: list[BaseException]) -> str:
+    """What a proxy did that it will do again; "" if another attempt may help."""
+    if any(isinstance(one, ConnectionRefusedError) for one in causes):
+        return "does not listen there"
+    if isinstance(error, httpx2.ProxyError | websockets.ProxyError):
+        status = re.search(r"\b[45]\d\d\b", str(error))
+        return (
+            "" if status and _retry.is_retried_status(int(status[0]), is_repeatable=True) else "refused the connection"
+        )
+    return ""
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    seen: BaseException | None = error
+    while seen is not None:
+        yield seen
+        seen = seen.__cause__ or seen.__context__
+
+
+def _located(error: Exception, address: str) -> Exception:
+    """The error, or, if it is a wrong path that a client of OpenAI's API would have, one that says so."""
+    is_missing = isinstance(error, AddressNotFoundError | ProtocolError)
+    return _without_v1(address) if is_missing and _ends_in_v1(address) else error
+
+
+def _ends_in_v1(address: str) -> bool:
+    return urlsplit(address).path.endswith("/v1")
+
+
+def _without_v1(address: str) -> AddressNotFoundError:
+    return AddressNotFoundError(
+        f"{address} ends in /v1, which is only for clients of OpenAI's API. Leave /v1 out: {address[:-3]}"
+    )
+
+
+def _unusable_proxy() -> ConfigError:
+    return ConfigError(
+        "the proxy in HTTPS_PROXY cannot be used: its address is not valid. Use one such as http://proxy.example.org:3128."
+    )
 
 
 def _unreachable(address: str, error: Exception) -> str:
@@ -578,8 +713,6 @@ def _socks(error: ImportError) -> ConfigError:
 
 def _bare(error: BaseException) -> BaseException:
     """Drop the frames of ``error`` and its causes: they hold request headers, and tracebacks may show locals."""
-    seen: BaseException | None = error
-    while seen is not None:
+    for seen in _causes(error):
         seen.__traceback__ = None
-        seen = seen.__cause__ or seen.__context__
     return error

@@ -11,7 +11,7 @@ import time
 
 from svc import _retry
 from svc._protocol import Deliver, Fail, Reconnect, Step, TurnProtocol
-from svc._transport import BaseTransport, LostConnectionError, StreamConnection, pause_before_retry
+from svc._transport import BaseTransport, LostConnectionError, LostHistoryError, StreamConnection, pause_before_retry
 from svc.errors import SvcError, UnreachableError
 from svc.messages import Message
 
@@ -57,13 +57,15 @@ class TurnReader:
     async def read(self) -> Message | None:
         """Read one frame; returns a message for the caller, or None if there is none. Raises what ended the turn."""
         self._loop = asyncio.get_running_loop()
-        before = self._protocol.after
+        before = self._protocol.progress
         try:
             step = await self._step()
+        except LostHistoryError:  # the error that says so was not received
+            step = self._protocol.lose_history()
         except LostConnectionError as lost:
             await self._reconnect_after(lost)
             return None
-        if self._protocol.after > before:
+        if self._protocol.progress > before:
             self._backoff.reset()
         match step:
             case Deliver(message):
@@ -112,6 +114,8 @@ class TurnReader:
         return self._protocol.receive(await self._connection.receive())
 
     async def _reconnect_after(self, lost: LostConnectionError) -> None:
+        if lost.is_lasting and not self._opened_at:
+            raise lost
         connection, self._connection = self._connection, None
         if connection is not None:
             await connection.close()

@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import platformdirs
 
-from svc._proof import socket_address
+from svc._proof import is_well_formed, socket_address
 from svc.errors import ConfigError
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8460"  # where `svc serve` listens by default
@@ -26,6 +26,7 @@ LOCAL: Final = "local"  # the local service of this user, on whatever port it li
 
 _SECURE = {"https": True, "http": False, "wss": True, "ws": False}
 _WS_SCHEME = {"https": "wss", "http": "ws"}
+KEY_CHARS = 53
 _KEY = re.compile(r"[!-~]+")  # what a header may contain: visible ASCII
 
 
@@ -48,6 +49,9 @@ def state_folder() -> Path:
     """The folder where this user's local service and notebooks keep their state; it may not exist yet.
 
     ``SVC_STATE_DIR``, else the platform's folder for state (``~/.local/state/svc`` on Linux).
+
+    Returns:
+        SVC_STATE_DIR if it is set, else the platform's folder for the state of programs.
     """
     return Path(os.environ.get("SVC_STATE_DIR") or platformdirs.user_state_dir("svc", appauthor=False))
 
@@ -60,8 +64,8 @@ def resolve(
 ) -> Config | Literal["local"]:
     """Resolve the service from the arguments, else from ``environ`` (``os.environ``), else ``"local"``.
 
-    ``SVC_WS_URL`` is ignored if ``base_url`` is an argument, so that a question never goes to another host than its
-    session.
+    ``SVC_WS_URL`` is ignored if ``base_url`` is an argument, so that a question never goes to a host other than its
+    session's.
 
     Raises:
         ConfigError: The key or a URL cannot be used; the text says which and why, without showing a secret.
@@ -116,7 +120,18 @@ def _checked_key(key: str) -> str:
         raise ConfigError("api_key is a URL. The key is the first argument: Svc(api_key, base_url=...).")
     if not _KEY.fullmatch(key):
         raise ConfigError("the API key contains spaces or invalid characters. Copy it again, on one line.")
+    if not is_well_formed(key):
+        raise ConfigError(f"{_malformed(key)} It was not sent. Copy it again, whole; `svc keys create` creates one.")
     return key
+
+
+def _malformed(key: str) -> str:
+    """What is wrong with a key, without showing it."""
+    if not key.startswith("svc_"):
+        return "the API key does not begin with svc_, so it is a key of another service."
+    if len(key) != KEY_CHARS:
+        return f"the API key has {len(key):,} characters; a key has {KEY_CHARS}."
+    return "the API key is mistyped: its checksum is wrong."
 
 
 def _address(text: str, name: str, schemes: tuple[str, str]) -> str:

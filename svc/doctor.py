@@ -11,9 +11,11 @@ import hashlib
 import os
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import date
-from importlib.metadata import version
+from importlib import resources
+from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeVar
 
@@ -24,9 +26,10 @@ from svc._transport import Transport
 from svc._version import __version__
 from svc.assistant import knowledge
 from svc.config import DEFAULT_BASE_URL, LOCAL, Config, resolve
-from svc.errors import InvalidApiKeyError, SvcError, UnreachableError
+from svc.errors import InvalidApiKeyError, ProtocolError, SvcError, UnreachableError
 from svc.local import describe, find_or_start
-from svc.messages import RegisterRequest, User, new_id
+from svc.messages import AnswerStatus, RegisterRequest, User, new_id
+from svc.session import InteractiveSession
 
 if TYPE_CHECKING:
     from svc.assistant.model.configuration import Configuration
@@ -42,6 +45,13 @@ OLD_DAYS = 365  # older knowledge misses current attacks
 KEY_ENDS_SOON_DAYS = 14
 _MIB = 1_048_576
 PROBE_TTL_SECONDS = 300  # the shortest lifetime: a session that could not be deleted expires soon
+QUESTION_SECONDS = 60.0  # the embedded analyst takes one or two, a model longer
+QUESTION = "Who logged in?"
+QUESTION_LOG = """\
+Nov 20 03:12:01 web1 sshd[811]: Failed password for root from 192.0.2.7 port 40122 ssh2
+Nov 20 03:12:07 web1 sshd[815]: Accepted password for mara from 198.51.100.23 port 50210 ssh2
+Nov 20 03:13:44 web1 sshd[820]: Failed password for root from 192.0.2.7 port 40188 ssh2
+"""
 
 Status = Literal["ok", "note", "wrong", "skipped"]
 
@@ -147,12 +157,17 @@ def examine(today: date, now: float, environ: Mapping[str, str] = os.environ) ->
         user = checks.run("key", lambda: _check_key(config))
         if user:
             _check_expiry(checks, user, now)
-            checks.run("stream", lambda: _check_stream(config))
+            if checks.run("stream", lambda: _check_stream(config)):
+                checks.run("question", lambda: _check_question(config))
+            else:
+                checks.add("question", "skipped", "not asked: the stream does not work")
     elif named:
-        checks.add("key, stream", "skipped", "not checked: the service does not respond")
+        checks.add("key, stream, question", "skipped", "not checked: the service does not respond")
     local = checks.run("state folder", lambda: _check_state_folder(now)) if named == LOCAL else None
     if named == LOCAL and (model := examine_model(environ)) is not None:
         checks.done.append(model)
+    _check_packages(checks)
+    _check_front_end(checks)
     tables = load_knowledge(today)
     checks.add("knowledge", *_check_knowledge(tables))
     return Diagnosis(
@@ -325,19 +340,39 @@ def _check_expiry(checks: _Checks, user: User, now: float) -> None:
         )
 
 
-def _check_stream(config: Config) -> tuple[str, None]:
-    """Open a stream of a temporary session."""
-    transport = Transport(config, reply_seconds=REPLY_SECONDS)
+@contextmanager
+def _temporary_session(config: Config, reply_seconds: float) -> Iterator[tuple[Transport, InteractiveSession]]:
+    """A session that is not logged, deleted at the end."""
+    transport = Transport(config, reply_seconds=reply_seconds)
     request = RegisterRequest(id=new_id(), name="svc doctor", ttl=PROBE_TTL_SECONDS, log_session=False)
     try:
         session = transport.call(_requests.register(request), limit_seconds=CALL_LIMIT_SECONDS)
         try:
-            seconds = asyncio.run(_round_trip(transport, session.id))
+            yield transport, InteractiveSession(transport, session)
         finally:
-            transport.call(_requests.delete(session.id), limit_seconds=CALL_LIMIT_SECONDS)
+            with suppress(SvcError):  # a failure is reported by what failed before; the session expires soon
+                transport.call(_requests.delete(session.id), limit_seconds=CALL_LIMIT_SECONDS)
     finally:
         transport.close()
-    return f"{config.ws_url} opens a stream; a round trip takes {1_000 * seconds:.1f} ms", None
+
+
+def _check_stream(config: Config) -> tuple[str, bool]:
+    with _temporary_session(config, REPLY_SECONDS) as (transport, session):
+        seconds = asyncio.run(_round_trip(transport, session.session_id))
+    return f"{config.ws_url} opens a stream; a round trip takes {1_000 * seconds:.1f} ms", True
+
+
+def _check_question(config: Config) -> tuple[str, None]:
+    """Ask about a small log as a user would: upload, worker process, stream and answer."""
+    with _temporary_session(config, QUESTION_SECONDS) as (_, session):
+        log = session.attach_file("svc-doctor-auth.log", QUESTION_LOG)
+        answer = session.query(QUESTION, files=[log], timeout_seconds=QUESTION_SECONDS)
+    asked = f"asked {QUESTION!r} about a log of {len(QUESTION_LOG.splitlines())} lines"
+    if not answer.text().strip():
+        raise ProtocolError(f"{asked}: the answer is empty. The service's log says more.")
+    if answer.status in (AnswerStatus.NOT_ANSWERED, AnswerStatus.NOT_EXAMINED):
+        raise ProtocolError(f"{asked}: {answer.status.replace('_', ' ')}. The service's log says more.")
+    return f"{asked}: answered", None
 
 
 async def _round_trip(transport: Transport, session_id: str) -> float:
@@ -370,15 +405,60 @@ def _check_state_folder(now: float) -> tuple[str, LocalService]:
     return f"{files.folder}, {files.total_bytes / _MIB:,.1f} MiB", found
 
 
+def _check_packages(checks: _Checks) -> None:
+    """Add a note if another installation has replaced a library by a version that this package is not tested with."""
+    from packaging.requirements import Requirement
+
+    wanted = [Requirement(text) for text in _requirements()]
+    needed = [one for one in wanted if one.marker is None or one.marker.evaluate({"extra": ""})]
+    found = {one.name: _installed_version(one.name) for one in needed}
+    wrong = [one for one in needed if not one.specifier.contains(found[one.name] or "", prereleases=True)]
+    if wrong:
+        each = ", ".join(f"{one.name} {found[one.name] or '(missing)'} (needs {one.specifier})" for one in wrong)
+        repair = " ".join(f"'{one.name}{one.specifier}'" for one in wrong)
+        checks.add(
+            "packages", "note", f"versions that svc-jupyter does not allow: {each}. Repair: pip install {repair}"
+        )
+
+
+def _requirements() -> list[str]:
+    """What the installed package requires; nothing if it runs from a folder without being installed."""
+    try:
+        return requires("svc-jupyter") or []
+    except PackageNotFoundError:
+        return []
+
+
+def _installed_version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _check_front_end(checks: _Checks) -> None:
+    """Add a note if this installation was built without npm (SVC_SKIP_JS)."""
+    if not (resources.files("svc.service") / "static" / "page.js").is_file():
+        checks.add(
+            "front end",
+            "note",
+            "the chat page, the chat panel and the JupyterLab extension are not installed; everything else works. "
+            "Install the wheel to get them: pip install --force-reinstall svc-jupyter",
+        )
+
+
 def _check_knowledge(tables: list[Knowledge]) -> tuple[Status, str]:
+    """A dated table is no fault: answers from it state its date. The text says how to update it."""
     oldest = tables[0]
     text = f"{len(tables)} tables, the oldest ({oldest.name}) of {oldest.date}"
-    old = [table.name for table in tables if table.age_days > OLD_DAYS]
-    if not old:
-        return "ok", text
-    official = [f"--{name} FILE|URL" for name in UPDATED if name in old]
-    advice = f"Update with: svc rules update {' '.join(official)}." if official else "Install a newer svc-jupyter."
-    return "note", f"{text}; older than a year: {', '.join(old)}. {advice}"
+    old = [table for table in tables if table.age_days > OLD_DAYS]
+    if old:
+        dated = ", ".join(f"{table.name} {table.version} of {table.date}" for table in old)
+        text += f". Older than a year: {dated}; answers from them state the date and lack what was added later"
+    official = [name for name in UPDATED if name in (table.name for table in old)]
+    if official:
+        return "note", f"{text}. Update with: svc rules update {' '.join(f'--{name} FILE|URL' for name in official)}"
+    return ("note", f"{text}. Install a newer svc-jupyter") if old else ("ok", text)
 
 
 def _key_sha256_start(config: Config) -> str:

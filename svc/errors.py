@@ -18,6 +18,7 @@
         ├── MethodNotAllowedError      405
         ├── TurnInProgressError        409
         ├── SessionIdTakenError        409
+        ├── HistoryLostError           409
         ├── SessionExpiredError        410
         ├── TooLargeError              413
         ├── RateLimitedError           429  `retry_after` in seconds
@@ -86,8 +87,8 @@ class ServiceError(SvcError):
     ) -> None:
         super().__init__(message)
         self.message = message
-        self.status = self.default_status if status is None else status
-        self.code = self.default_code if code is None else code
+        self.status: int = self.default_status if status is None else status
+        self.code: str = self.default_code if code is None else code
         self.param = param
         self.retry_after = retry_after
 
@@ -185,6 +186,16 @@ class SessionIdTakenError(ServiceError):
     default_code = "session_id_taken"
 
 
+class HistoryLostError(ServiceError):
+    """The session has fewer messages than the client has seen: the service was restored to an older state.
+
+    The SDK's streams read the session again from its beginning, so they do not raise it.
+    """
+
+    default_status = 409
+    default_code = "history_lost"
+
+
 class SessionExpiredError(ServiceError):
     """The session's lifetime is over; the text says since when."""
 
@@ -207,8 +218,13 @@ class RateLimitedError(ServiceError):
 
 
 class TurnCancelledError(ServiceError):
-    """The turn was cancelled, by this client or another client of the session."""
+    """The turn was cancelled, by this client or another client of the session.
 
+    ``partial_answer`` is what was found in the part of the evidence that was read until then, in Markdown; "" if the
+    assistant gave none.
+    """
+
+    partial_answer: str = ""
     default_status = 499
     default_code = "cancelled"
 
@@ -243,7 +259,7 @@ class InsufficientStorageError(ServiceError):
 
     default_status = 507
     default_code = "insufficient_storage"
-    default_type = "server_error"
+    default_type: ClassVar[str | None] = "server_error"
 
 
 _CLASSES: dict[str, type[ServiceError]] = {
@@ -260,6 +276,7 @@ _CLASSES: dict[str, type[ServiceError]] = {
         MethodNotAllowedError,
         TurnInProgressError,
         SessionIdTakenError,
+        HistoryLostError,
         SessionExpiredError,
         TooLargeError,
         RateLimitedError,

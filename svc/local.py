@@ -33,7 +33,8 @@ from svc._transport import Transport
 from svc._version import __version__
 from svc.config import LOCAL, Config, is_loopback, resolve, state_folder
 from svc.errors import ConfigError, LocalServiceError, ServiceError, SvcError
-from svc.process_safety import child_environment
+from svc.process_safety import interpreter
+from svc.process_safety.private_files import has_owners, make_private_folder
 
 START_SECONDS = 20.0  # for a service to listen; a cold start on two busy cores takes three
 STOP_SECONDS = 15.0  # for a service of another version to stop
@@ -88,6 +89,47 @@ def find_or_start(folder: Path | None = None) -> Config:
         ) from error
     except OSError as error:
         raise _unusable(files.folder, error) from error
+
+
+def find(folder: Path | None = None) -> Config | None:
+    """Return how to reach the local service, or None if it is not running. Starts and stops nothing.
+
+    Raises:
+        LocalServiceError: It runs, but does not say where, or does not respond.
+    """
+    files = _ServiceFiles(folder or state_folder())
+    if not files.folder.is_dir():
+        return None
+    try:
+        with FileLock(files.start_lock, timeout=START_SECONDS, mode=0o600):
+            if not files.is_held():
+                return None
+            connection = _wait_for_connection(files)
+        config = files.config(connection)
+        _check_health(files, config, connection)
+    except OSError as error:  # also that another process holds the lock
+        raise files.error(f"it cannot be found ({error})") from error
+    return config
+
+
+def stop(folder: Path | None = None) -> int | None:
+    """Stop the local service: running questions end first. Returns its PID, or None if it was not running.
+
+    Raises:
+        LocalServiceError: It did not stop; the text says what to do.
+    """
+    files = _ServiceFiles(folder or state_folder())
+    if not files.folder.is_dir():
+        return None
+    try:
+        with FileLock(files.start_lock, timeout=START_SECONDS, mode=0o600):
+            if not files.is_held():
+                return None
+            connection = _wait_for_connection(files)
+            _stop(files, connection)
+    except OSError as error:  # also that another process holds the lock
+        raise files.error(f"it cannot be stopped ({error})") from error
+    return connection.pid
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,8 +204,8 @@ class _ServiceFiles:
     def make(self) -> None:
         """Create the folder, with access for this user only."""
         try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if os.name == "posix":
+            make_private_folder(self.folder)
+            if has_owners():
                 self._check_path()
                 self._restrict_access()
         except OSError as error:
@@ -283,15 +325,15 @@ def _check_health(files: _ServiceFiles, config: Config, connection: _Connection)
 def _stop(files: _ServiceFiles, connection: _Connection) -> None:
     try:
         os.kill(connection.pid, signal.SIGTERM)
-    except ProcessLookupError:
-        pass  # it has exited meanwhile; the lock shows that, too
     except PermissionError as error:
         raise files.error(f"version {connection.version} (PID {connection.pid}) cannot be stopped ({error})") from error
+    except OSError:
+        pass  # it has exited meanwhile (Windows has no error of its own for that); the lock shows that, too
     deadline = time.monotonic() + STOP_SECONDS
     while files.is_held():
         if time.monotonic() > deadline:
             raise files.error(
-                f"version {connection.version} (PID {connection.pid}) could not be replaced by {__version__}; "
+                f"version {connection.version} (PID {connection.pid}) did not stop within {STOP_SECONDS:g} s; "
                 f"stop it with `kill {connection.pid}`"
             )
         time.sleep(_POLL_SECONDS)
@@ -332,13 +374,14 @@ def _wait_for_start(files: _ServiceFiles, child: _Detached) -> _Connection | Non
 def _spawn(files: _ServiceFiles, port: int) -> _Detached:
     if not sys.executable:
         raise files.error("the path of this Python is not known; run `svc serve` and set SVC_BASE_URL")
+    program, environment = interpreter()
     _rotate(files.log)
     descriptor = os.open(files.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     try:
         child = _Detached(  # our own interpreter and module, no shell
-            serve_command(files.folder, port),
+            [program, *serve_command(files.folder, port)[1:]],
             cwd=files.folder,
-            env={name: value for name, value in child_environment().items() if name not in _NOT_INHERITED},
+            env={name: value for name, value in environment.items() if name not in _NOT_INHERITED},
             stdin=subprocess.DEVNULL,
             stdout=descriptor,
             stderr=descriptor,
@@ -362,6 +405,7 @@ def serve_command(folder: Path, port: int, environ: Mapping[str, str] = os.envir
         "--key-file": files.key_file,
         "--database": f"sqlite:///{files.database}",
         "--exit-when-idle": IDLE_SECONDS,
+        "--drain-seconds": 0,  # no balancer is in front of it
     }
     words = [str(word) for option in options.items() for word in option]
     extra = shlex.split(environ.get("SVC_LOCAL_SERVE_ARGS", ""))
@@ -386,7 +430,8 @@ def _port(base_url: str) -> int:
 def _rotate(log: Path) -> None:
     """Keep one older log."""
     if log.exists() and log.stat().st_size > LOG_LIMIT_BYTES:
-        log.replace(log.with_suffix(".log.1"))
+        with contextlib.suppress(PermissionError):  # Windows: somebody reads it
+            log.replace(log.with_suffix(".log.1"))
 
 
 def _tail(log: Path) -> str:

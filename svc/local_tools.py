@@ -10,8 +10,8 @@ The service sends one request at a time in a turn; an answer's ``parent_id`` is 
 before its first call in a session (after ``is_once``, before the next call again); a refusal holds for the turn. The
 first answer of the session's user counts, on any connection; repeating it (with the same id) is not an error; any other
 answer is refused with ``invalid_request``, seq 0 and the answer's id as ``parent_id``, which does not end the turn. If
-no answer comes in time, the model is told so. An answer not yet seen in the history is sent again after a lost
-connection.
+no answer comes in time, the model gets a timeout as the result. An answer not yet seen in the history is sent again
+after a lost connection.
 
 Limits and rights are the service's (``service/turns/local_tool_calls.py``).
 """
@@ -45,7 +45,7 @@ class LocalTool(msgspec.Struct, kw_only=True, frozen=True, omit_defaults=True):
 class QueryFrame(Message, kw_only=True):
     """A message as a client sends it: a query may carry the tools that the client runs itself."""
 
-    local_tools: list[LocalTool] = msgspec.field(default_factory=list)
+    local_tools: list[LocalTool] | None = None
 
 
 class ConfirmationRequest(msgspec.Struct, kw_only=True, frozen=True):
@@ -57,7 +57,14 @@ class ConfirmationRequest(msgspec.Struct, kw_only=True, frozen=True):
 
     @classmethod
     def of(cls, message: Message) -> Self:
-        """Read a ``confirmation_request`` message. Raises ProtocolError if its content is invalid."""
+        """Read a ``confirmation_request`` message. Raises ProtocolError if its content is invalid.
+
+        Args:
+            message: The message, as ``stream`` yields it.
+
+        Returns:
+            The request.
+        """
         return _read(message, cls)
 
 
@@ -76,7 +83,14 @@ class LocalToolCall(msgspec.Struct, kw_only=True, frozen=True):
 
     @classmethod
     def of(cls, message: Message) -> Self:
-        """Read a ``local_tool_call`` message. Raises ProtocolError if its content is invalid."""
+        """Read a ``local_tool_call`` message. Raises ProtocolError if its content is invalid.
+
+        Args:
+            message: The message, as ``stream`` yields it.
+
+        Returns:
+            The call.
+        """
         return _read(message, cls)
 
 

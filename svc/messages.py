@@ -12,7 +12,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Literal, Self
+from typing import Literal, Self, cast
 
 import msgspec
 
@@ -161,6 +161,7 @@ class TaskProgress(msgspec.Struct, frozen=True, kw_only=True):
     """How far one piece of work of a turn is: ``done`` of ``total`` units. It replaces the one before of this ``task``.
 
     ``seconds_left`` is an estimate; None if there is none yet. If ``done`` equals ``total``, the work is over.
+    ``per_second`` is the pace in units, if it is known; otherwise it is absent, also on the wire.
     """
 
     task: str
@@ -168,15 +169,18 @@ class TaskProgress(msgspec.Struct, frozen=True, kw_only=True):
     total: int
     unit: str = "byte"
     seconds_left: int | None = None
+    per_second: int | msgspec.UnsetType = msgspec.UNSET
 
 
 class Message(msgspec.Struct, kw_only=True):
     """One message of a session. ``seq`` counts from 1 without gaps; it is 0 in messages that are not stored.
 
     ``content`` is text for ``text/*`` and ``application/json``, base64 for all other types; ``get_content`` decodes it.
-    ``answer_status`` is set on a ``result``, unless its assistant does not know it. An ``info`` with ``progress`` takes
-    the place of the one before of the same actor and task; all other messages are without it, also on the wire. So are
-    all but a ``query`` without ``files``: the names or SHA-256 of the files of the session that it is about.
+    ``answer_status`` is set on a ``result`` and on a cancelled turn's partial answer, unless its assistant does not
+    know it. An ``info`` with ``progress`` takes the place of the one before of the same actor and task; all other
+    messages are without it, also on the wire. So are all but a ``query`` without ``files``: the names or SHA-256 of the
+    files of the session that it is about; and all but an ``error`` that refuses a query, and may be gone in
+    ``retry_after`` seconds, without that.
     """
 
     message_type: MessageType
@@ -199,18 +203,54 @@ class Message(msgspec.Struct, kw_only=True):
     answer_status: AnswerStatus | None = None
     progress: TaskProgress | msgspec.UnsetType = msgspec.UNSET
     files: tuple[str, ...] | msgspec.UnsetType | None = msgspec.UNSET
+    retry_after: float | msgspec.UnsetType = msgspec.UNSET
 
     def __post_init__(self) -> None:
         if not self.timestamp:
             self.timestamp = int(self.created_at)
+
+    def __repr__(self) -> str:
+        kind, content = str(self.message_type), _shortened(self.content or "")
+        return f"Message(seq={self.seq}, message_type={kind!r}, actor={_shortened(self.actor)!r}, content={content!r})"
+
+    def _repr_markdown_(self) -> str | None:
+        """What a notebook shows of an answer: its Markdown, without what loads or runs anything."""
+        return _shown_markdown([self]) if self.message_type == MessageType.RESULT else None
+
+    def to_dict(self) -> dict[str, object]:
+        """The message as it is on the wire, as values of JSON's types.
+
+        Returns:
+            The fields by name.
+        """
+        return _as_dict(self)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The message as it is on the wire, as JSON text.
+
+        Args:
+            indent: The number of spaces of each level; None writes one line.
+
+        Returns:
+            The text of one JSON object.
+        """
+        return _as_json(self, indent)
 
     @property
     def ends_turn(self) -> bool:
         """Whether this is the last message of its turn: the closing ``info``, or an ``error``."""
         return self.state == State.END and self.message_type in (MessageType.INFO, MessageType.ERROR)
 
+    @property
+    def is_partial_answer(self) -> bool:
+        """Whether it is what a cancelled turn found in the part of the evidence that it had read."""
+        return self.message_type == MessageType.INFO and self.title == PARTIAL_ANSWER_TITLE
+
     def get_content(self) -> str | bytes:
         """Decode the content: str for text and JSON, else bytes; ``""`` if there is none.
+
+        Returns:
+            str for text and JSON, else bytes; ``""`` if there is none.
 
         Raises:
             ProtocolError: The base64 is invalid.
@@ -288,22 +328,34 @@ class ModelInfo(msgspec.Struct, kw_only=True):
             self.model_string = model_string(self.model_name, self.version, use_experimental=self.use_experimental)
 
 
-class ModelInfoInput(msgspec.Struct, kw_only=True):
+class ToolsetChoice(msgspec.Struct, kw_only=True):
+    """Whether a session may use a toolset; False disables it."""
+
+    name: str
+    is_enabled: bool | None = None
+
+
+class ModelInfoInput(msgspec.Struct, kw_only=True, omit_defaults=True):
     """The model that a client requests, as an object; ``"stable"`` and ``"svc-1.1"`` are short forms.
 
-    A whole ModelInfo is accepted, too; ``model_string`` decides.
+    A whole ModelInfo is accepted, too; ``model_string`` decides. ``toolsets`` may disable some of its toolsets.
     """
 
     model_name: str = "svc"
     version: str = "1.1"
     use_experimental: bool = False
     model_string: str = ""
+    toolsets: list[ToolsetChoice] | None = None
 
     def __post_init__(self) -> None:
         if not self.model_string:
             self.model_string = model_string(self.model_name, self.version, use_experimental=self.use_experimental)
 
 
+NOTICE_TITLE = "notice"
+"""The title of an INFO that stays visible, because the answer may not repeat it."""
+PARTIAL_ANSWER_TITLE = "partial_answer"
+"""The title of an INFO with what a cancelled turn found in the part of the evidence that it had read."""
 MADE_LABEL = "svc_"
 """How the labels of files begin that the service made. No file is detected as such."""
 
@@ -381,8 +433,21 @@ class UserInfo(msgspec.Struct, kw_only=True):
     available_models: list[ModelInfo]
 
 
+class RegisteredTool(msgspec.Struct, kw_only=True):
+    """A local tool as a registration offers it; null is the same as an absent field."""
+
+    name: str
+    description: str | None = None
+    parameters: dict[str, msgspec.Raw] | None = None
+    version: str | None = None
+
+
 class RegisterRequest(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """POST /session/register. Omitted fields take the service's defaults."""
+    """POST /session/register. Omitted fields take the service's defaults.
+
+    ``local_tools`` are offered with each query on a stream that offers none itself. ``agents_config`` is kept; of it,
+    the text ``instructions`` of ``assistant`` has a meaning.
+    """
 
     id: str | None = None
     model: str | ModelInfoInput | None = None
@@ -391,6 +456,8 @@ class RegisterRequest(msgspec.Struct, kw_only=True, omit_defaults=True):
     description: str | None = None
     language: str | None = None
     log_session: bool | None = msgspec.field(name="can_log", default=None)
+    local_tools: list[RegisteredTool] | None = None
+    agents_config: dict[str, dict[str, msgspec.Raw]] | None = None
 
 
 class UpdateRequest(msgspec.Struct, kw_only=True, omit_defaults=True):
@@ -439,7 +506,11 @@ class FeedbackType(_OpenEnum):
 
 
 class FeedbackRequest(msgspec.Struct, kw_only=True, omit_defaults=True):
-    """POST /session/feedback; ``group_id`` is the ``group`` of one answer's messages, empty for the whole session."""
+    """POST /session/feedback.
+
+    ``group_id`` is the ``group`` of one answer's messages, or any text by which the client knows what it is about;
+    empty for the whole session.
+    """
 
     session_id: str
     type: FeedbackType
@@ -554,8 +625,63 @@ class SessionResponse(msgspec.Struct, kw_only=True):
         return coverage_of(self.messages)
 
     def text(self) -> str:
-        """The answer in Markdown; ``""`` if the turn has none."""
+        """The answer in Markdown; ``""`` if the turn has none.
+
+        Returns:
+            The Markdown; ``""`` if there is none.
+        """
         return "".join(str(m.get_content()) for m in self.messages if m.message_type == MessageType.RESULT)
+
+    def __repr__(self) -> str:
+        status = None if self.status is None else str(self.status)
+        first = _shortened(self.text())
+        return f"SessionResponse(id={self.id!r}, status={status!r}, messages={len(self.messages)}, text={first!r})"
+
+    def _repr_markdown_(self) -> str:
+        """What a notebook shows: the answer's Markdown, without what loads or runs anything."""
+        return _shown_markdown(self.messages)
+
+    def to_dict(self) -> dict[str, object]:
+        """The response as ``POST /session/generate`` answers it, as values of JSON's types.
+
+        Returns:
+            The fields by name.
+        """
+        return _as_dict(self)
+
+    def to_json(self, *, indent: int | None = None) -> str:
+        """The response as ``POST /session/generate`` answers it, as JSON text.
+
+        Args:
+            indent: The number of spaces of each level; None writes one line.
+
+        Returns:
+            The text of one JSON object.
+        """
+        return _as_json(self, indent)
+
+
+_SHOWN_CHARS = 80
+
+
+def _shortened(text: str) -> str:
+    return one_line(text[: 4 * _SHOWN_CHARS], limit=_SHOWN_CHARS)
+
+
+def _shown_markdown(messages: Sequence[Message]) -> str:
+    from svc.untrusted.markdown import safe_markdown  # its parser is not needed to ask
+
+    answers = [message.get_content() for message in messages if message.message_type == MessageType.RESULT]
+    return "\n\n".join(safe_markdown(answer) for answer in answers if isinstance(answer, str))
+
+
+def _as_dict(struct: msgspec.Struct) -> dict[str, object]:
+    return cast("dict[str, object]", msgspec.to_builtins(struct))
+
+
+def _as_json(struct: msgspec.Struct, indent: int | None) -> str:
+    text = msgspec.json.encode(struct)
+    return (text if indent is None else msgspec.json.format(text, indent=indent)).decode()
 
 
 class ErrorDetail(msgspec.Struct, kw_only=True):

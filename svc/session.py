@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import io
 import math
 import threading
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import Future, wait
+from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Self, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from svc import _requests
 from svc._base_session import CANCEL_SECONDS, BaseSession, turn_timeout
-from svc._counted_body import OnProgress, counted
-from svc._folder_stream import archive_name, open_path, size_of_path
+from svc._folder_stream import FileContent, OnProgress, archive_name, path_body, upload_of
 from svc._transport import AsyncTransport, Transport
 from svc._turn_reader import LEAVE_SECONDS
 from svc.messages import Message, Session, SessionFile, SessionResponse
@@ -92,6 +91,9 @@ class InteractiveSession(BaseSession):
     def cancel_turn(self, turn: str) -> bool:
         """Cancel a turn of the session by its ``turn``, also one that another client asked.
 
+        Args:
+            turn: The ``turn`` of the turn's messages.
+
         Returns:
             False if it is not running.
 
@@ -108,39 +110,64 @@ class InteractiveSession(BaseSession):
         return True
 
     def refresh(self) -> Self:
-        """Fetch the session's current state, which the properties show from then on."""
+        """Fetch the session's current state, which the properties show from then on.
+
+        Returns:
+            This session.
+        """
         self._transport.run(self._fetch())
         return self
 
     def history(self) -> list[Message]:
-        """Fetch every message of the session, oldest first."""
+        """Fetch every message of the session, oldest first.
+
+        Returns:
+            The messages of all turns, in the order of ``seq``.
+        """
         return self._transport.run(self._fetch()).messages
 
-    def update(self, *, name: str | None = None, description: str | None = None, ttl: int | None = None) -> None:
-        """Change the session; what is omitted stays as it is. ``ttl`` is in seconds from now."""
+    def update(
+        self, *, name: str | None = None, description: str | None = None, ttl: int | timedelta | None = None
+    ) -> None:
+        """Change the session; what is omitted stays as it is. Without arguments, its lifetime starts again.
+
+        Args:
+            name: Its new name; None leaves it as it is.
+            description: Its new description; None leaves it as it is.
+            ttl: The time from now after which it expires, in seconds or as a ``timedelta``; None leaves its end as it
+                is, if anything else is changed.
+        """
         self._transport.run(self._update(name, description, ttl))
 
     def attach_file(
         self,
-        name: str,
-        content: bytes | str,
+        name: str | FileContent,
+        content: FileContent | None = None,
         mime_type_hint: str | None = None,
         *,
         on_progress: OnProgress | None = None,
     ) -> SessionFile:
-        """Attach content as a file.
+        """Attach a file: content under a name, a path, or an open file.
+
+        A path and an open file also stand alone: ``attach_file(Path("auth.log"))`` uses the file's own name. They are
+        streamed; an open file is read from its current position to its end and is not closed.
 
         Args:
             name: The file name by which questions refer to it.
-            content: Bytes, or text, which is encoded as UTF-8.
+            content: Bytes; text, which is encoded as UTF-8; a path, also of a folder; or a file opened for reading.
             mime_type_hint: Such as ``text/csv``. The type is detected from the content; the hint helps.
             on_progress: Called with the bytes sent and the bytes of all, in the thread that sends. An exception that
                 it raises ends the upload.
 
+        Returns:
+            The attached file, as it is listed in ``files``.
+
         Raises:
+            InvalidRequestError: The content has another type, or it has no name.
             TooLargeError: The file or the number of files is over its limit.
         """
-        return self._transport.run(self._attach(name, _content_body(content, on_progress), mime_type_hint))
+        upload = upload_of(name, content, on_progress)
+        return self._transport.run(self._attach(upload.name, upload.body, mime_type_hint))
 
     def attach_file_from_disk(
         self,
@@ -155,6 +182,15 @@ class InteractiveSession(BaseSession):
         A folder is attached as one archive, ``FOLDER.tar``, whose members the answer names; links are not followed.
         ``on_progress`` is as for ``attach_file``.
 
+        Args:
+            path: The file or folder; ``~`` is the home folder.
+            name: The file name by which questions refer to it; by default, its own.
+            mime_type_hint: A MIME type, if its content may not show it.
+            on_progress: As for ``attach_file``.
+
+        Returns:
+            The attached file, as it is listed in ``files``.
+
         Raises:
             OSError: The file cannot be read.
             InvalidRequestError: The folder contains no file.
@@ -162,13 +198,16 @@ class InteractiveSession(BaseSession):
         """
         file = Path(path).expanduser()
         name = name or (archive_name(file) if file.is_dir() else file.name)
-        return self._transport.run(self._attach(name, _file_body(file, on_progress), mime_type_hint))
+        return self._transport.run(self._attach(name, path_body(file, on_progress), mime_type_hint))
 
     def read_file(self, file: SessionFile | str) -> bytes:
         """Fetch the content of a file of the session: one that was attached, or one that the service made.
 
         Args:
             file: One of ``files``, or its SHA-256 in hex. A message that names a file of the service has it.
+
+        Returns:
+            The file's bytes.
 
         Raises:
             SessionFileNotFoundError: The session has no such file (any more).
@@ -178,17 +217,31 @@ class InteractiveSession(BaseSession):
     def detach_file(self, file: int | SessionFile) -> None:
         """Remove an attached file, given as one of ``files`` or as an index into the service's current list.
 
+        Args:
+            file: One of ``files``, or an index into the service's current list.
+
         Raises:
             SessionFileNotFoundError: The session has no such file; the text lists its files.
         """
         self._transport.run(self._detach(file))
 
     def send_feedback(self, score: int, comment: str, group_id: str = "") -> None:
-        """Rate the session or, with the ``group`` of its messages, one answer. A higher score is better."""
+        """Rate the session or, with the ``group`` of its messages, one answer. A higher score is better.
+
+        Args:
+            score: The rating; a higher one is better.
+            comment: What was good or bad.
+            group_id: The ``group`` of an answer's messages; "" rates the session.
+        """
         self._transport.call(_requests.send_feedback(self.session_id, score, comment, group_id))
 
     def send_bug_report(self, bug: str, group_id: str = "") -> None:
-        """Report a problem with the session or, with the ``group`` of its messages, with one answer."""
+        """Report a problem with the session or, with the ``group`` of its messages, with one answer.
+
+        Args:
+            bug: What happened, and what was expected.
+            group_id: The ``group`` of an answer's messages; "" means the session.
+        """
         self._transport.call(_requests.send_bug_report(self.session_id, bug, group_id))
 
     def visualize(self, console: Console | None = None) -> None:
@@ -267,6 +320,9 @@ class AsyncSession(BaseSession):
     async def cancel_turn(self, turn: str) -> bool:
         """Cancel a turn of the session by its ``turn``, also one that another client asked.
 
+        Args:
+            turn: The ``turn`` of the turn's messages.
+
         Returns:
             False if it is not running.
 
@@ -284,39 +340,64 @@ class AsyncSession(BaseSession):
         return True
 
     async def refresh(self) -> Self:
-        """Fetch the session's current state, which the properties show from then on."""
+        """Fetch the session's current state, which the properties show from then on.
+
+        Returns:
+            This session.
+        """
         await self._transport.run(self._fetch())
         return self
 
     async def history(self) -> list[Message]:
-        """Fetch every message of the session, oldest first."""
+        """Fetch every message of the session, oldest first.
+
+        Returns:
+            The messages of all turns, in the order of ``seq``.
+        """
         return (await self._transport.run(self._fetch())).messages
 
-    async def update(self, *, name: str | None = None, description: str | None = None, ttl: int | None = None) -> None:
-        """Change the session; what is omitted stays as it is. ``ttl`` is in seconds from now."""
+    async def update(
+        self, *, name: str | None = None, description: str | None = None, ttl: int | timedelta | None = None
+    ) -> None:
+        """Change the session; what is omitted stays as it is. Without arguments, its lifetime starts again.
+
+        Args:
+            name: Its new name; None leaves it as it is.
+            description: Its new description; None leaves it as it is.
+            ttl: The time from now after which it expires, in seconds or as a ``timedelta``; None leaves its end as it
+                is, if anything else is changed.
+        """
         await self._transport.run(self._update(name, description, ttl))
 
     async def attach_file(
         self,
-        name: str,
-        content: bytes | str,
+        name: str | FileContent,
+        content: FileContent | None = None,
         mime_type_hint: str | None = None,
         *,
         on_progress: OnProgress | None = None,
     ) -> SessionFile:
-        """Attach content as a file.
+        """Attach a file: content under a name, a path, or an open file.
+
+        A path and an open file also stand alone: ``attach_file(Path("auth.log"))`` uses the file's own name. They are
+        streamed; an open file is read from its current position to its end and is not closed.
 
         Args:
             name: The file name by which questions refer to it.
-            content: Bytes, or text, which is encoded as UTF-8.
+            content: Bytes; text, which is encoded as UTF-8; a path, also of a folder; or a file opened for reading.
             mime_type_hint: Such as ``text/csv``. The type is detected from the content; the hint helps.
             on_progress: Called with the bytes sent and the bytes of all, in the thread that sends. An exception that
                 it raises ends the upload.
 
+        Returns:
+            The attached file, as it is listed in ``files``.
+
         Raises:
+            InvalidRequestError: The content has another type, or it has no name.
             TooLargeError: The file or the number of files is over its limit.
         """
-        return await self._transport.run(self._attach(name, _content_body(content, on_progress), mime_type_hint))
+        upload = await asyncio.to_thread(upload_of, name, content, on_progress)
+        return await self._transport.run(self._attach(upload.name, upload.body, mime_type_hint))
 
     async def attach_file_from_disk(
         self,
@@ -331,6 +412,15 @@ class AsyncSession(BaseSession):
         A folder is attached as one archive, ``FOLDER.tar``, whose members the answer names; links are not followed.
         ``on_progress`` is as for ``attach_file``.
 
+        Args:
+            path: The file or folder; ``~`` is the home folder.
+            name: The file name by which questions refer to it; by default, its own.
+            mime_type_hint: A MIME type, if its content may not show it.
+            on_progress: As for ``attach_file``.
+
+        Returns:
+            The attached file, as it is listed in ``files``.
+
         Raises:
             OSError: The file cannot be read.
             InvalidRequestError: The folder contains no file.
@@ -338,13 +428,16 @@ class AsyncSession(BaseSession):
         """
         file = await asyncio.to_thread(Path(path).expanduser)
         name = name or (archive_name(file) if await asyncio.to_thread(file.is_dir) else file.name)
-        return await self._transport.run(self._attach(name, _file_body(file, on_progress), mime_type_hint))
+        return await self._transport.run(self._attach(name, path_body(file, on_progress), mime_type_hint))
 
     async def read_file(self, file: SessionFile | str) -> bytes:
         """Fetch the content of a file of the session: one that was attached, or one that the service made.
 
         Args:
             file: One of ``files``, or its SHA-256 in hex. A message that names a file of the service has it.
+
+        Returns:
+            The file's bytes.
 
         Raises:
             SessionFileNotFoundError: The session has no such file (any more).
@@ -354,17 +447,31 @@ class AsyncSession(BaseSession):
     async def detach_file(self, file: int | SessionFile) -> None:
         """Remove an attached file, given as one of ``files`` or as an index into the service's current list.
 
+        Args:
+            file: One of ``files``, or an index into the service's current list.
+
         Raises:
             SessionFileNotFoundError: The session has no such file; the text lists its files.
         """
         await self._transport.run(self._detach(file))
 
     async def send_feedback(self, score: int, comment: str, group_id: str = "") -> None:
-        """Rate the session or, with the ``group`` of its messages, one answer. A higher score is better."""
+        """Rate the session or, with the ``group`` of its messages, one answer. A higher score is better.
+
+        Args:
+            score: The rating; a higher one is better.
+            comment: What was good or bad.
+            group_id: The ``group`` of an answer's messages; "" rates the session.
+        """
         await self._transport.call(_requests.send_feedback(self.session_id, score, comment, group_id))
 
     async def send_bug_report(self, bug: str, group_id: str = "") -> None:
-        """Report a problem with the session or, with the ``group`` of its messages, with one answer."""
+        """Report a problem with the session or, with the ``group`` of its messages, with one answer.
+
+        Args:
+            bug: What happened, and what was expected.
+            group_id: The ``group`` of an answer's messages; "" means the session.
+        """
         await self._transport.call(_requests.send_bug_report(self.session_id, bug, group_id))
 
     async def visualize(self, console: Console | None = None) -> None:
@@ -380,23 +487,6 @@ class AsyncSession(BaseSession):
     async def delete(self) -> None:
         """Delete the session with its messages and files. A running turn is cancelled."""
         await self._transport.call(_requests.delete(self.session_id))
-
-
-def _encoded(content: bytes | str) -> bytes:
-    return content.encode("utf-8", errors="replace") if isinstance(content, str) else bytes(content)
-
-
-def _content_body(content: bytes | str, on_progress: OnProgress | None) -> bytes | Callable[[], BinaryIO]:
-    data = _encoded(content)
-    if on_progress is None:
-        return data
-    return lambda: counted(lambda: io.BytesIO(data), lambda: len(data), on_progress)
-
-
-def _file_body(file: Path, on_progress: OnProgress | None) -> Callable[[], BinaryIO]:
-    if on_progress is None:
-        return lambda: open_path(file)
-    return lambda: counted(lambda: open_path(file), lambda: size_of_path(file), on_progress)
 
 
 def _print_tree(session: Session, console: Console | None) -> None:

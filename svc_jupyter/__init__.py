@@ -26,7 +26,11 @@ _MATCHER = "svc"
 
 
 def load_ipython_extension(shell: InteractiveShell) -> None:
-    """Register the magics and completion (``%load_ext``). Does nothing if a panel has already loaded them."""
+    """Register the magics and completion (``%load_ext``). Does nothing if a panel has already loaded them.
+
+    Args:
+        shell: The shell in which ``%load_ext`` runs.
+    """
     from svc_jupyter.trusted_imports import install, trusted
 
     install()
@@ -44,7 +48,11 @@ def load_ipython_extension(shell: InteractiveShell) -> None:
 
 
 def unload_ipython_extension(shell: InteractiveShell) -> None:
-    """Unregister the magics and completion (``%unload_ext``). The kernel's session continues on the service."""
+    """Unregister the magics and completion (``%unload_ext``). The kernel's session continues on the service.
+
+    Args:
+        shell: The shell in which ``%unload_ext`` runs.
+    """
     from svc_jupyter.magics.question_line import QuestionLine
 
     for kind in ("line", "cell"):

@@ -1,7 +1,8 @@
 """Resolve ``--attach``: a file or a folder on disk, or a variable whose value is sent.
 
 A string in a variable is sent as text and never used as a path, so that text from a log cannot choose a file of this
-machine. Tables are sent as CSV, lists of strings as lines, lists of dicts as JSON Lines, other lists and dicts as JSON.
+machine. Tables (pandas, polars) are sent as CSV, lists of strings as lines, lists of dicts as JSON Lines, other lists
+and dicts as JSON.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import msgspec
 from svc._folder_stream import archive_name, open_path, size_of_path
 from svc.untrusted.characters import one_line
 from svc_jupyter.errors import AskError
+from svc_jupyter.frames import PolarsFrame, polars_csv, write_pandas
 
 MAX_VARIABLE_BYTES = 100_000_000  # built in the kernel's memory, and copied once for sending; files are streamed
 LARGE_CELLS = 200_000  # of a table, from which on it is converted in pieces: some 0.1 s
@@ -102,7 +104,7 @@ class LargeValue:
 
 
 @runtime_checkable
-class Table(Protocol):
+class Frame(Protocol):
     """A pandas DataFrame or Series, recognised by its attributes, so that pandas is not imported here."""
 
     index: object
@@ -122,7 +124,7 @@ class _Rows(Protocol):
 
 @runtime_checkable
 class Sliceable(Protocol):
-    """A Table whose rows can be taken in pieces."""
+    """A Frame whose rows can be taken in pieces."""
 
     index: object
     shape: tuple[int, ...]
@@ -168,7 +170,10 @@ def _from_variable(value: str, names: Mapping[str, object]) -> Attached:
 def from_variable(name: str, value: object) -> Attached:
     """Like ``from_value``, but leave the conversion of a large value to the caller."""
     match value:
-        case Table() if _cells(value) >= LARGE_CELLS and isinstance(value, Sliceable):
+        case PolarsFrame() if _cells(value) >= LARGE_CELLS:
+            kind = f"{type(value).__name__} of {_shape(value)}"
+            return LargeValue(f"{name}.csv", kind, name, value.shape[0], "row", value, id(value))
+        case Frame() if _cells(value) >= LARGE_CELLS and isinstance(value, Sliceable):
             kind = f"{type(value).__name__} of {_shape(value)}"
             return LargeValue(f"{name}.csv", kind, name, value.shape[0], "row", value, id(value))
         case [Mapping(), *_] if len(value) >= LARGE_ITEMS and all(isinstance(item, Mapping) for item in value):
@@ -177,11 +182,14 @@ def from_variable(name: str, value: object) -> Attached:
     return from_value(name, value)
 
 
-def _cells(table: Table) -> int:
+def _cells(table: Frame | PolarsFrame) -> int:
     return math.prod(table.shape)
 
 
 def _pieces_of(name: str, value: object) -> Iterator[tuple[int, bytes]]:
+    if isinstance(value, PolarsFrame):
+        yield from _polars_pieces(name, value)
+        return
     if isinstance(value, Sliceable):
         yield from _csv_pieces(name, value)
         return
@@ -199,10 +207,23 @@ def _csv_pieces(name: str, table: Sliceable) -> Iterator[tuple[int, bytes]]:
     for start in range(0, rows, step):
         text = _Bounded()
         try:
-            table.iloc[start : start + step].to_csv(text, index=not is_numbered, header=start == 0)
+            write_pandas(table.iloc[start : start + step], text, index=not is_numbered, header=start == 0)
         except OverflowError:
             raise AskError(_too_large(name, f"more than that as CSV ({_shape(table)})")) from None
         yield min(rows, start + step), _text(text.getvalue())
+
+
+def _polars_pieces(name: str, table: PolarsFrame) -> Iterator[tuple[int, bytes]]:
+    """The CSV in pieces, so that a table that is too large is not built completely."""
+    rows, columns = table.shape
+    step = max(1, PANDAS_PIECE_CELLS // max(1, columns))
+    size = 0
+    for start in range(0, max(rows, 1), step):
+        piece = _text(polars_csv(table.slice(start, step), header=start == 0))
+        size += len(piece)
+        if size > MAX_VARIABLE_BYTES:
+            raise AskError(_too_large(name, f"more than that as CSV ({_shape(table)})"))
+        yield min(rows, start + step), piece
 
 
 def from_value(name: str, value: object) -> Attachment:
@@ -223,7 +244,10 @@ def _encoded(name: str, value: object) -> tuple[str, bytes, str]:
         case str():
             _refuse_file_name(name, value)
             return ".txt", _text(value), "text"
-        case Table():
+        case PolarsFrame():
+            content = b"".join(piece for _, piece in _polars_pieces(name, value))
+            return ".csv", content, f"{type(value).__name__} of {_shape(value)}"
+        case Frame():
             return ".csv", _csv(name, value), f"{type(value).__name__} of {_shape(value)}"
         case [str(), *_] if all(isinstance(item, str) for item in value):
             return ".txt", _text("".join(f"{item}\n" for item in value)), f"list of {_counted(value, 'line')}"
@@ -270,17 +294,17 @@ class _Bounded(io.StringIO):
         return super().write(text)
 
 
-def _csv(name: str, table: Table) -> bytes:
+def _csv(name: str, table: Frame) -> bytes:
     is_numbered = type(table.index).__name__ == "RangeIndex"  # another index has information, so it becomes a column
     text = _Bounded()
     try:
-        table.to_csv(text, index=not is_numbered)
+        write_pandas(table, text, index=not is_numbered, header=True)
     except OverflowError:
         raise AskError(_too_large(name, f"more than that as CSV ({_shape(table)})")) from None
     return _text(text.getvalue())
 
 
-def _shape(table: Table | Sliceable) -> str:
+def _shape(table: Frame | Sliceable | PolarsFrame) -> str:
     rows, *columns = table.shape
     return f"{rows:,} rows, {columns[0]:,} columns" if columns else f"{rows:,} rows"
 

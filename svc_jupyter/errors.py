@@ -28,10 +28,3 @@ class AnswerMissingError(AskError):
 
 class ServiceUnreachableError(AskError):
     """The service is unreachable."""
-
-
-class AskInterrupted(KeyboardInterrupt):
-    """The cell was interrupted (■ or Ctrl-C), and the turn cancelled on the service."""
-
-    def _render_traceback_(self) -> list[str]:
-        return [f"Interrupted: {self}"]

@@ -16,7 +16,7 @@ from IPython.core.getipython import get_ipython
 from svc_jupyter import attachments
 from svc_jupyter.errors import AskError
 from svc_jupyter.trusted_imports import trusted
-from svc_jupyter.turn_end import reporting_outcome
+from svc_jupyter.turn_end import AskCancelled, AskInterrupted, reporting_outcome
 
 if TYPE_CHECKING:
     from svc_jupyter.answers.answer import Answer
@@ -59,7 +59,11 @@ class NotebookSession:
         with trusted():
             magics = _magics()
             ask_options = replace(magics.ask_options(is_new=new, model=model), is_about_all=all_files)
-            return await self._ask(magics, question, attach, ask_options, timeout_seconds or magics.timeout)
+            try:
+                return await self._ask(magics, question, attach, ask_options, timeout_seconds or magics.timeout)
+            except (AskInterrupted, AskCancelled) as interrupted:
+                self._show_partial(interrupted.partial_answer)
+                raise
 
     async def _ask(
         self, magics: SvcMagics, question: str, attach: Attached, ask_options: AskOptions, limit: float | None
@@ -73,6 +77,12 @@ class NotebookSession:
             ):  # in a terminal, an interrupt does not reach a waiting coroutine
                 return magics.kernel.ask(question, files, ask_options, area, limit)
             return await magics.kernel.ask_async(question, files, ask_options, area, limit)
+
+    def _show_partial(self, answer: Answer | None) -> None:
+        if answer is not None:
+            from IPython.display import display
+
+            display(answer)
 
 
 def _files(attach: Attached) -> list[attachments.Attached]:

@@ -40,6 +40,10 @@ class AskOptions:
 
 NOTHING_ASKED = "nothing was asked; the session continues."
 CANCELLED = "the turn was cancelled on the service; the session continues."
+PARTIAL = (
+    "the turn was cancelled on the service; what it had found until then is shown below, with the part of the evidence "
+    "that was read; the session continues."
+)
 UNCONFIRMED = "the service has not confirmed yet that the turn is cancelled; the next question makes sure of it."
 
 

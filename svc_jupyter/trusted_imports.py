@@ -1,6 +1,6 @@
-"""Import svc-jupyter and its libraries from where they are installed, never from the notebook's folder.
+"""Import svc-jupyter and its libraries from the environment, never from the notebook's folder.
 
-A kernel searches the notebook's folder before the installed packages, and whoever made the folder may have put a
+A kernel searches the notebook's folder before the installed packages, and its author may have put a
 ``svc_jupyter.py`` or ``httpx2.py`` into it. There are two uses:
 
 - JupyterLab sends the source of this file to the kernel when the user connects the chat, and calls ``connect``.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from svc.errors import (
     InvalidApiKeyError,
@@ -16,14 +16,52 @@ from svc.errors import (
     UnreachableError,
 )
 from svc.untrusted.defang import break_links
-from svc_jupyter.errors import AskError, AskInterrupted, ServiceUnreachableError
+from svc_jupyter.errors import AskError, ServiceUnreachableError
+
+if TYPE_CHECKING:
+    from svc_jupyter.answers.answer import Answer
+
+
+class TurnInterrupted(KeyboardInterrupt):
+    """An interrupt ended a turn, which may have given a partial answer."""
+
+    def __init__(self, partial_answer: Answer | None) -> None:
+        super().__init__()
+        self.partial_answer = partial_answer
+
+
+class TurnCancelled(asyncio.CancelledError):
+    """The same in a cell that awaited the question."""
+
+    def __init__(self, partial_answer: Answer | None) -> None:
+        super().__init__()
+        self.partial_answer = partial_answer
+
+
+class AskInterrupted(KeyboardInterrupt):
+    """The cell was interrupted (■ or Ctrl-C), and the turn cancelled on the service.
+
+    ``partial_answer`` is what was found in the part of the evidence that was read until then, if anything.
+    """
+
+    def __init__(self, text: str, partial_answer: Answer | None = None) -> None:
+        super().__init__(text)
+        self.partial_answer = partial_answer
+
+    def _render_traceback_(self) -> list[str]:
+        return [f"Interrupted: {self}"]
 
 
 class AskCancelled(asyncio.CancelledError):
     """The cell was interrupted while it awaited the question, or its task was cancelled.
 
-    Jupyter interrupts such a cell by cancelling its task, so this is a CancelledError.
+    Jupyter interrupts such a cell by cancelling its task, so this is a CancelledError. ``partial_answer`` is what was
+    found in the part of the evidence that was read until then, if anything.
     """
+
+    def __init__(self, text: str, partial_answer: Answer | None = None) -> None:
+        super().__init__(text)
+        self.partial_answer = partial_answer
 
     def _render_traceback_(self) -> list[str]:
         return [f"Interrupted: {self}"]
@@ -43,12 +81,14 @@ def reporting_outcome(area: OutcomeArea) -> Iterator[None]:
     """Finish the area however the question ends; translate errors of the SDK and the file system to ours."""
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as interrupt:
         area.finish("interrupted")
-        raise AskInterrupted(area.if_interrupted) from None
-    except asyncio.CancelledError:
+        partial = interrupt.partial_answer if isinstance(interrupt, TurnInterrupted) else None
+        raise AskInterrupted(area.if_interrupted, partial) from None
+    except asyncio.CancelledError as interrupt:
         area.finish("interrupted")
-        raise AskCancelled(area.if_interrupted) from None
+        partial = interrupt.partial_answer if isinstance(interrupt, TurnCancelled) else None
+        raise AskCancelled(area.if_interrupted, partial) from None
     except UnreachableError as error:
         area.finish("failed")
         raise ServiceUnreachableError(str(error)) from None

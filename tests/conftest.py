@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -12,14 +10,23 @@ from pathlib import Path
 
 import hypothesis
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
+from xdist.remote import Producer
 
 from svc.assistant.turn import Assistant
 from svc.service.settings import Settings
+from svc.service.store.address import PostgresAddress
+from svc_jupyter.browser import find_browser
+from tests.support import fast
 from tests.support.assistants.scripted import Echo
+from tests.support.browsers import SharedBrowser
+from tests.support.distribution import ScopeScheduling, is_watched, processes_for, rank_of, scope_of
+from tests.support.jupyter_server import JupyterServer, jupyter_server
 from tests.support.live import StartService, ThreadService
 from tests.support.local_services import stop_local_service
+from tests.support.needs_browser import NeedsBrowser
 from tests.support.npm_workspace import one_at_a_time
+from tests.support.postgres import PostgresServer, postgres_server
 
 hypothesis.settings.register_profile("beside others", deadline=None)  # by the clock, and a test beside takes its time
 hypothesis.settings.load_profile("beside others")
@@ -36,30 +43,22 @@ def nothing_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     stop_local_service(state)
 
 
-BROWSER_ARGUMENTS = (
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync",
-)  # fmt: skip
-NO_CHROMIUM = (
-    "Chromium is missing: `apt-get install -y chromium` installs it (SVC_CHROMIUM names another); "
-    "`pytest --no-browser` runs all other tests"
-)
-
-
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let those go without a browser who have none."""
-    parser.addoption("--no-browser", action="store_true", help="skip the tests that need Chromium")
+    parser.addoption("--no-browser", action="store_true", help="deselect the tests that need Chromium, Chrome or Edge")
+    parser.addoption("--postgres", action="store_true", help="run the tests' services on PostgreSQL instead of SQLite")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Decide about the tests that need a browser before one is started."""
+    config.pluginmanager.register(NeedsBrowser())
 
 
 @pytest.fixture(scope="session")
-def chromium(request: pytest.FixtureRequest) -> str:
-    """Where Chromium is; without one the test fails with the line that installs it."""
-    if request.config.getoption("--no-browser"):
-        pytest.skip("--no-browser")
-    names = (os.environ.get("SVC_CHROMIUM", ""), "chromium", "chromium-browser", "google-chrome")
-    found = next(filter(None, (shutil.which(name) for name in names if name)), None)
-    if found is None:
-        pytest.fail(NO_CHROMIUM, pytrace=False)
+def chromium() -> str:
+    """The path of the browser; no test that asks for it runs without one."""
+    found = find_browser()
+    assert found is not None
     return found
 
 
@@ -77,18 +76,94 @@ def built() -> None:
             hook.build(root)
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server for all tests; each takes a schema of its own."""
+    with postgres_server() as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def extension(tmp_path_factory: pytest.TempPathFactory, built: None) -> Path:
+    """A folder of Jupyter's data with our extension in it, as it is built from the sources that are here."""
+    data = tmp_path_factory.mktemp("data")
+    (data / "labextensions").mkdir()
+    (data / "labextensions" / "svc-jupyterlab").symlink_to(
+        Path(__file__).parents[1] / "svc_jupyter" / "labextension", target_is_directory=True
+    )
+    return data
+
+
+@pytest.fixture(scope="session")
+def jupyterlab(tmp_path_factory: pytest.TempPathFactory, extension: Path) -> Iterator[JupyterServer]:
+    """JupyterLab and Notebook 7 with our extension: one server, which modules use in turn (``turn``)."""
+    with jupyter_server(tmp_path_factory.mktemp("jupyter"), JUPYTER_PATH=str(extension)) as server:
+        yield server
+
+
 @pytest.fixture(scope="module")
-def browser(chromium: str) -> Iterator[Browser]:
-    """Closed with the module: while it is open this thread has a running loop, and no other test can have one."""
-    with sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=chromium, args=list(BROWSER_ARGUMENTS))
-        yield found
-        found.close()
+def browser(chromium: str) -> Browser:
+    """Chromium; it stays open until a test outside of this one's scope comes."""
+    return _shared_browser.get(chromium)
+
+
+_shared_browser = SharedBrowser()
+
+
+@pytest.hookimpl(wrapper=True, trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+    """End the browser with the last test that may use it, after the pages of its module."""
+    try:
+        yield
+    finally:
+        if nextitem is None or scope_of(nextitem.nodeid) != scope_of(item.nodeid):
+            _shared_browser.close()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests that take long come first, and those of a scope together."""
+    fast.mark(items)
+    items.sort(key=lambda item: rank_of(item.nodeid))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """``-m fast`` imports only what may have such tests."""
+    return True if config.option.markexpr == "fast" and fast.is_outside(collection_path) else None
+
+
+_guard = fast.Guard()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    """A test that is marked as fast proves it."""
+    _guard.is_on = item.get_closest_marker("fast") is not None
+    try:
+        return (yield)
+    finally:
+        _guard.is_on = False
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ScopeScheduling:
+    """A process gets whole scopes, in the order of the collection."""
+    config.option.loadscopereorder = False
+    return ScopeScheduling(config, log)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> None:
+    """Without ``-n``: all processors for many files, this process for few or for a debugger."""
+    is_free = not hasattr(config, "workerinput") and getattr(config.option, "numprocesses", 0) is None
+    if is_free:
+        config.option.numprocesses = processes_for(
+            config.args, config.invocation_params.dir, is_watched=is_watched(config)
+        )
 
 
 @pytest.fixture
-def start_service(tmp_path: Path) -> Iterator[StartService]:
+def start_service(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StartService]:
     """Start a real service with this assistant and these settings; it stops with the test."""
+    server = request.getfixturevalue("postgres") if request.config.getoption("--postgres") else None
     with ExitStack() as stack:
 
         def start(
@@ -96,7 +171,9 @@ def start_service(tmp_path: Path) -> Iterator[StartService]:
         ) -> ThreadService:
             folder = tmp_path / f"service{len(list(tmp_path.iterdir()))}"
             folder.mkdir()
-            service = ThreadService(folder, assistant(), Settings(**{"stop_seconds": 0.3} | settings), clock)
+            chosen = Settings(**{"stop_seconds": 0.3} | settings)
+            database = PostgresAddress(server.new_schema()) if server is not None else None
+            service = ThreadService(folder, assistant(), chosen, clock, database=database)
             stack.callback(service.stop)
             return service
 

@@ -67,7 +67,7 @@ def test_no_lock_names_an_address_or_a_folder_of_a_machine(file: str):
 
 @pytest.mark.parametrize(
     ("file", "requirements"),
-    [("develop.txt", EVERYTHING), ("runtime.txt", required()), ("lowest.txt", required())],
+    [("develop.txt", EVERYTHING), ("runtime.txt", required()), ("lowest.txt", required("lab", "server"))],
 )
 def test_a_lock_is_of_the_requirements_of_today(file: str, requirements: list[Requirement]):
     """`bash .ci/lock` writes them again."""
@@ -90,7 +90,7 @@ def lower_bound(requirement: Requirement) -> Version:
 def test_the_lowest_versions_are_the_lower_bounds():
     found = versions("lowest.txt")
     higher = {}
-    for requirement in required():
+    for requirement in required("lab", "server"):
         least, bound = min(found[canonicalize_name(requirement.name)]), lower_bound(requirement)
         if least.release[: len(bound.release)] != bound.release:
             higher[requirement.name] = str(least)
@@ -123,7 +123,20 @@ def test_every_advisory_is_of_something_that_is_locked():
 
 
 def test_no_script_of_an_npm_package_runs():
-    assert "ignore-scripts=true" in (ROOT / "labextension" / ".npmrc").read_text("utf-8").splitlines()
-    for path in ("labextension/hatch_build.py", "tests/support/npm_workspace.py"):
+    """`ignore-scripts` in .npmrc would also keep `npm pack` from building our own packages, so each command says it."""
+    for path in ("labextension/hatch_build.py", "labextension/prepare.mjs", "tests/support/npm_workspace.py"):
         calls = re.findall(r'"ci",(?:\s*"--[\w=-]+",?)*', (ROOT / path).read_text("utf-8"))
         assert ["--ignore-scripts" in call for call in calls] == [True], path
+    shown = [*(ROOT / "docs").glob("*.md"), *(ROOT / ".github").rglob("*.*"), ROOT / "README.md", ROOT / ".ci" / "run"]
+    for path in shown:
+        calls = re.findall(
+            r"npm (?:ci|install)(?! (?:--package-lock-only|http|PATH))[^\n&`|;]*", path.read_text("utf-8")
+        )
+        assert [call for call in calls if "--ignore-scripts" not in call] == [], path
+
+
+def test_no_other_npm_package_gets_a_script_that_an_installation_would_run():
+    """Without `--ignore-scripts`, only the scripts of these packages would run, which were read."""
+    packages = json.loads((ROOT / "labextension" / "package-lock.json").read_text("utf-8"))["packages"]
+    found = {path.rpartition("node_modules/")[2] for path, entry in packages.items() if entry.get("hasInstallScript")}
+    assert found <= {"@fortawesome/fontawesome-free", "esbuild", "fsevents"}

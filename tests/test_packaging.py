@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -21,7 +22,7 @@ from cyclonedx.validation.json import JsonStrictValidator
 import svc
 
 ROOT = Path(__file__).parent.parent
-SERVED = {"swc.iife.js", "swc.css", "page.js", "page.css", "built_from.txt"} | {
+SERVED = {"swc.iife.js", "swc.css", "page.js", "page.css", "svc-sdk.tgz", "svc-chat.tgz", "built_from.txt"} | {
     "third_party.json",
     "THIRD_PARTY_LICENSES.txt",
 }
@@ -36,13 +37,21 @@ def load_hook(folder: Path) -> ModuleType:
     return hook
 
 
+def with_npm(folder: Path, script: str) -> dict[str, str]:
+    """An environment with this shell script for npm."""
+    npm = folder / "npm"
+    npm.write_text(f"#!/bin/sh\n{script}\n", "utf-8")
+    npm.chmod(0o755)
+    return os.environ | {"PATH": os.pathsep.join([str(folder), os.environ.get("PATH", os.defpath)])}
+
+
 @pytest.fixture(scope="module")
 def dist(tmp_path_factory: pytest.TempPathFactory, built: None) -> Path:
-    """A folder with the sdist and the wheel that is built from it, as a release makes them."""
+    """A folder with the sdist and the wheel that is built from it, as a release makes them; neither needs npm."""
     folder = tmp_path_factory.mktemp("dist")
     done = subprocess.run(
         [sys.executable, "-m", "build", "--no-isolation", "--outdir", str(folder), str(ROOT)],
-        capture_output=True, text=True, timeout=110,
+        capture_output=True, text=True, timeout=110, env=with_npm(tmp_path_factory.mktemp("bin"), "exit 1"),
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     return folder
@@ -60,7 +69,7 @@ def unpacked(dist: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     (file,) = dist.glob("*.tar.gz")
     folder = tmp_path_factory.mktemp("sdist")
     with tarfile.open(file) as archive:
-        archive.extractall(folder, filter="data")
+        archive.extractall(folder, **({"filter": "data"} if hasattr(tarfile, "data_filter") else {}))  # since 3.11.4
     (root,) = folder.iterdir()
     return root
 
@@ -217,6 +226,112 @@ def test_a_build_is_repeated_where_a_source_of_it_changed(
     copy = shutil.copytree(unpacked, tmp_path / "copy")
     change(copy)
     assert load_hook(copy).is_built(copy) is is_built
+
+
+NPM = """case "$1" in
+config) echo https://me:secret@npm.example.org/ ;;
+ping) echo "npm error code {ping}" >&2; echo "npm error request failed, reason: {reason}" >&2; exit {ping_exit} ;;
+ci) echo "$@" > {folder}/arguments; echo "npm error code {ping}" >&2; echo "npm error 404 no esbuild" >&2; exit {ci} ;;
+esac"""
+
+
+@pytest.mark.parametrize(
+    ("ping", "source", "why"),
+    [
+        ({"ping": "ENOTFOUND", "ping_exit": 1, "reason": "getaddrinfo ENOTFOUND x"}, "--offline", "ENOTFOUND x"),
+        ({"ping": "FETCH_ERROR", "ping_exit": 1, "reason": "network timeout"}, "--offline", "network timeout"),
+        ({"ping": "E404", "ping_exit": 1, "reason": "no /-/ping here"}, "--prefer-offline", "404 no esbuild"),
+        ({"ping": "OK", "ping_exit": 0, "reason": ""}, "--prefer-offline", "404 no esbuild"),
+    ],
+)  # fmt: skip
+def test_without_npms_registry_one_line_says_what_to_do(
+    ping: dict[str, object], source: str, why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    environ = with_npm(tmp_path, NPM.format(folder=tmp_path, ci=1, **ping))
+    monkeypatch.setenv("PATH", environ["PATH"])
+
+    with pytest.raises(SystemExit) as ended:
+        load_hook(ROOT).install(tmp_path)
+
+    (line,) = str(ended.value).splitlines()
+    for words in ("https://npm.example.org/", why, "pip install svc-jupyter", "SVC_SKIP_JS=1 pip install ."):
+        assert words in line
+    assert "secret" not in line
+    arguments = (tmp_path / "arguments").read_text().split()
+    assert source in arguments
+    assert "--ignore-scripts" in arguments
+
+
+def test_npms_cache_is_enough_without_its_registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    script = NPM.format(folder=tmp_path, ci=0, ping="ENOTFOUND", ping_exit=1, reason="getaddrinfo ENOTFOUND x")
+    monkeypatch.setenv("PATH", with_npm(tmp_path, script)["PATH"])
+
+    load_hook(ROOT).install(tmp_path)
+
+
+def test_an_npm_that_hangs_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", with_npm(tmp_path, "exec sleep 60")["PATH"])
+    hook = load_hook(ROOT)
+    for name in ("PING_SECONDS", "INSTALL_SECONDS"):
+        monkeypatch.setattr(hook, name, 0.1)
+
+    with pytest.raises(SystemExit, match=r"no result within .* s\)"):
+        hook.install(tmp_path)
+
+
+def test_without_npm_one_line_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    with pytest.raises(SystemExit) as ended:
+        load_hook(ROOT).install(tmp_path)
+
+    assert len(str(ended.value).splitlines()) == 1
+    assert "npm was not found" in str(ended.value)
+    assert "SVC_SKIP_JS=1 pip install ." in str(ended.value)
+
+
+def build_without_scripts(root: Path, kind: str) -> subprocess.CompletedProcess[str]:
+    environ = with_npm(root.parent, "exit 1") | {"SVC_SKIP_JS": "1"}
+    command = [sys.executable, "-m", "build", kind, "--no-isolation", "--outdir", str(root.parent), str(root)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=110, env=environ)
+
+
+def test_a_wheel_can_be_built_without_npm_and_has_no_scripts_then(unpacked: Path, tmp_path: Path):
+    copy = shutil.copytree(unpacked, tmp_path / "copy")
+    (copy / "labextension/packages/page/src/new.ts").write_text("")  # so that what was built is of other sources
+
+    done = build_without_scripts(copy, "--wheel")
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "built without the chat page and the JupyterLab extension" in done.stdout + done.stderr
+    (file,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(file) as wheel:
+        names = wheel.namelist()
+        (bill,) = (wheel.read(name) for name in names if name.endswith("npm.cdx.json"))
+    assert not [name for name in names if "/static/" in name or "labextension" in name]
+    assert [name for name in names if "share/jupyter/nbconvert/templates/svc/" in name]
+    assert {"svc/service/page.html", "svc/service/unbuilt.html"} <= set(names)
+    assert json.loads(bill)["components"] == []
+
+
+def test_what_is_built_is_kept_if_it_is_of_these_sources(unpacked: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("SVC_SKIP_JS", "1")
+    hook = load_hook(unpacked)
+
+    assert hook.is_built(unpacked)
+    assert hook.is_skipped()
+    monkeypatch.setenv("SVC_SKIP_JS", "0")
+    assert not hook.is_skipped()
+
+
+def test_an_sdist_always_has_the_built_files(unpacked: Path, tmp_path: Path):
+    copy = shutil.copytree(unpacked, tmp_path / "copy")
+    (copy / "svc/service/static/built_from.txt").write_text("")
+
+    done = build_without_scripts(copy, "--sdist")
+
+    assert done.returncode != 0
+    assert "an sdist contains the built files: unset SVC_SKIP_JS" in done.stdout + done.stderr
 
 
 def test_all_packages_have_the_one_version_number():

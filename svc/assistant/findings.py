@@ -118,6 +118,8 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True, tag="gap"):
     text: str
     in_headline: bool = False
     """Whether findings or a part of the input were left out because of a limit: the answer then says so at its top."""
+    is_passing: bool = False
+    """Whether the same job may get further at another time, so that its result is not kept."""
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True, tag="coverage"):
@@ -139,12 +141,64 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True, tag="coverage"):
     """Completes "looked for …": "failed and accepted logins", "435 detection rules"."""
     not_covered: str = ""
     """What this kind of input may hold that the tool does not look for: "no rule covers firewall logs"."""
+    is_cut: bool = False
+    """Whether a limit kept the end of the input from the tool: what was not found may be there."""
+
+
+class NameSort(StrEnum):
+    """What a name in an input stands for."""
+
+    ACCOUNT = "account"
+    HOST = "host"
+    ADDRESS = "address"
+    DOMAIN = "domain"
+    HASH = "hash"
+    PROCESS = "process"
+
+
+class NameOccurrence(msgspec.Struct, frozen=True, array_like=True):
+    """Something that an input names: how often, its first record, and the worst detection in a record that names it.
+
+    ``number`` is the line or record of that detection, or of the first record without one; ``time`` is its time.
+    """
+
+    sort: NameSort
+    value: str
+    count: int
+    number: int
+    time: str
+    severity: Severity = Severity.INFO
+
+
+class OneThing(msgspec.Struct, frozen=True, array_like=True):
+    """A record that shows that two names mean one thing: an account and its SID, a host and its address."""
+
+    sort: NameSort
+    value: str
+    other_sort: NameSort
+    other: str
+    why: str
+    """What kind of record shows it: "logon", "DHCP lease" …"""
+    number: int
+
+
+class NamesSeen(msgspec.Struct, frozen=True, kw_only=True, tag="names_seen"):
+    """What an input names, to be compared with other inputs of the question. It is no finding.
+
+    ``common`` are addresses of things that many use: DNS servers, and addresses with the logins of many accounts.
+    """
+
+    names: tuple[NameOccurrence, ...]
+    one_thing: tuple[OneThing, ...] = ()
+    common: tuple[str, ...] = ()
+    has_records: bool = False
+    """Whether numbers count records instead of lines."""
 
 
 AnyFinding = Finding[Facts]
 """A finding of any kind."""
 
-ToolEvent = Progress | AnyFinding | Gap | Coverage
+ToolEvent = Progress | AnyFinding | Gap | Coverage | NamesSeen
 """Everything that a tool may yield."""
 
 

@@ -1,7 +1,8 @@
 """The ``response_format`` of a chat request: check its JSON schema, say it to an assistant, validate answers. Pure.
 
 A schema is hostile input. Keywords whose cost cannot be bounded are refused by name, references are resolved within the
-schema only and up to a number of nodes, and patterns may hold no construct on which matching can take long.
+schema only and up to a number of nodes, and patterns may hold no construct on which matching can take long. A schema
+that refers to itself keeps that reference, and each value is compared with it once.
 
 jsonschema is imported with the first schema: it takes 0.1 s, and 1.3 s where JupyterLab has installed the grammar of
 international addresses that it builds, which every start of a service would wait for.
@@ -11,8 +12,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
-from typing import cast
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, cast
+
+from svc.assistant.schema_parts import FORMATS, ConflictError, Schema, has_format, merged
+
+if TYPE_CHECKING:
+    from jsonschema import ValidationError
+    from jsonschema.protocols import Validator
 
 REQUIRED_OBJECT = "The answer must be one JSON object and nothing else, without a code fence."
 REQUIRED_SCHEMA = "The answer must be JSON that matches this JSON schema and nothing else, without a code fence:"
@@ -23,15 +31,15 @@ MAX_DEPTH = 20
 MAX_PATTERN_CHARS = 200
 _TYPES = frozenset({"string", "number", "integer", "boolean", "null", "array", "object"})
 _KEYWORDS = frozenset(
-    {"type", "enum", "const", "anyOf", "oneOf", "properties", "required", "additionalProperties", "items", "minItems",
-     "maxItems", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
+    {"type", "enum", "const", "anyOf", "oneOf", "allOf", "properties", "required", "additionalProperties", "items",
+     "minItems", "maxItems", "minimum",
+     "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf", "minLength", "maxLength",
      "pattern", "uniqueItems", "minProperties", "maxProperties"}
 )  # fmt: skip
 _NOTES = frozenset(
     {"$schema", "$id", "$comment", "title", "description", "default", "examples", "example", "format", "readOnly",
      "writeOnly", "deprecated", "nullable", "strict", "name", "$defs", "definitions", "propertyOrdering", "$anchor"}
 )  # fmt: skip
-Schema = dict[str, object]
 
 
 def split_required(instructions: str) -> tuple[str, str]:
@@ -82,10 +90,10 @@ def read_schema(text: str) -> Schema:
 
 
 def check_schema(schema: object) -> Schema:
-    """Return the schema without references and notes.
+    """Return the schema without notes and references, except those of a part to itself, which lead to its ``$defs``.
 
     Raises:
-        UnsupportedSchemaError: It is invalid, too large, recursive, or uses a keyword that is not supported.
+        UnsupportedSchemaError: It is invalid, too large, or uses a keyword that is not supported.
     """
     if not isinstance(schema, dict):
         raise UnsupportedSchemaError("it must be an object")
@@ -95,7 +103,7 @@ def check_schema(schema: object) -> Schema:
         raise UnsupportedSchemaError("it is nested too deeply") from error
     if size > MAX_SCHEMA_CHARS:
         raise UnsupportedSchemaError(f"it has {size:,} characters; the limit is {MAX_SCHEMA_CHARS:,}")
-    resolved = _Resolver(schema).resolve(schema, "schema", 0, ())
+    resolved = _Resolver(schema).resolved()
     from jsonschema import Draft202012Validator, SchemaError
 
     try:
@@ -107,23 +115,71 @@ def check_schema(schema: object) -> Schema:
 
 
 def problem_of(schema: Schema, value: object) -> str:
-    """Why a value does not match a checked schema; "" if it does."""
-    from jsonschema import Draft202012Validator, ValidationError
+    """Why a value does not match a checked schema, or a part of one that refers to no other; "" if it does."""
+    from jsonschema import ValidationError
 
+    validator = _recursive_validator() if "$defs" in schema else _validator()
     try:
-        Draft202012Validator(schema).validate(value)
+        validator(schema).validate(value)
     except ValidationError as error:
         place = "".join(f".{one}" for one in error.absolute_path)
         return f"the value at ${place} does not match `{error.validator}`"
+    except RecursionError:
+        return "the value is nested too deeply"
     return ""
 
 
+@cache
+def _validator() -> type[Validator]:
+    from jsonschema import Draft202012Validator, ValidationError
+    from jsonschema.validators import extend
+
+    def check_format(validator: object, name: str, value: object, schema: object) -> Iterator[ValidationError]:
+        if isinstance(value, str) and not has_format(name, value):
+            yield ValidationError(f"not of the format {name}")
+
+    return cast("type[Validator]", extend(Draft202012Validator, {"format": check_format}))
+
+
+def _recursive_validator() -> type[Validator]:
+    """A validator for one value. It compares each part of the value with each definition once.
+
+    Otherwise a union of parts that refer to themselves would take time that doubles with each level of the value.
+    """
+    from jsonschema.validators import extend
+
+    follow = _validator().VALIDATORS["$ref"]
+    compared: dict[tuple[str, int], list[ValidationError]] = {}
+
+    def compare(validator: object, reference: str, value: object, schema: object) -> Iterator[ValidationError]:
+        place = (reference, id(value))  # the value lives as long as the comparison
+        if place not in compared:
+            compared[place] = []  # a definition that leads to itself without a step into the value says nothing
+            compared[place] = list(follow(validator, reference, value, schema))
+        return iter(compared[place])
+
+    return cast("type[Validator]", extend(_validator(), {"$ref": compare}))
+
+
 class _Resolver:
-    """Copies a schema with each reference replaced by what it refers to."""
+    """Copies a schema with each reference replaced by what it refers to, unless it leads back to itself."""
 
     def __init__(self, root: Mapping[str, object]) -> None:
         self._root = root
         self._nodes = 0
+        self._names: dict[str, str] = {}  # of the parts that refer to themselves, by reference
+
+    def resolved(self) -> Schema:
+        """The root, with the parts that refer to themselves as its ``$defs``."""
+        made = self.resolve(self._root, "schema", 0, ("#",))
+        definitions: dict[str, object] = {}
+        while missing := [one for one, name in self._names.items() if name not in definitions]:
+            reference = missing[0]
+            part = self.resolve(self._find(reference, "schema"), reference, 0, (reference,))
+            if set(part) == {"$ref"}:
+                raise UnsupportedSchemaError(f"{reference} refers to nothing but itself")
+            definitions[self._names[reference]] = part
+        return made | {"$defs": definitions} if self._names else made
 
     def resolve(self, schema: object, where: str, depth: int, seen: tuple[str, ...]) -> Schema:
         """One schema within the root; ``seen`` are the references that lead to it."""
@@ -134,28 +190,45 @@ class _Resolver:
             raise UnsupportedSchemaError(f"{where} is nested deeper than {MAX_DEPTH} levels")
         if not isinstance(schema, dict):
             raise UnsupportedSchemaError(f"{where} must be an object")
-        if "$ref" in schema:
-            return self._referred(schema, where, depth, seen)
+        if "$ref" in schema or "allOf" in schema:
+            return self._joined(schema, where, depth, seen)
         unknown = [name for name in schema if name not in _KEYWORDS and name not in _NOTES]
         if unknown:
             raise UnsupportedSchemaError(f"{where} uses the keyword {unknown[0][:40]!r}, which is not supported")
-        return {name: self._part(name, schema[name], where, depth, seen) for name in schema if name in _KEYWORDS}
+        made = {name: self._part(name, schema[name], where, depth, seen) for name in schema if name in _KEYWORDS}
+        return made | ({"format": schema["format"]} if schema.get("format") in FORMATS else {})
 
-    def _referred(self, schema: Mapping[str, object], where: str, depth: int, seen: tuple[str, ...]) -> Schema:
-        reference = schema["$ref"]
+    def _joined(self, schema: Mapping[str, object], where: str, depth: int, seen: tuple[str, ...]) -> Schema:
+        """A reference, or all of several schemas, with the other keywords of the schema."""
+        parts = schema.get("allOf", [])
+        if not isinstance(parts, list):
+            raise UnsupportedSchemaError(f"{where}.allOf must be a list of schemas")
+        beside = {name: value for name, value in schema.items() if name not in ("$ref", "allOf")}
+        resolved = [self._referred(schema["$ref"], where, depth, seen)] if "$ref" in schema else []
+        resolved += [self.resolve(one, f"{where}.allOf[{n}]", depth + 1, seen) for n, one in enumerate(parts)]
+        try:
+            return merged([*resolved, self.resolve(beside, where, depth, seen)])
+        except ConflictError as error:
+            raise UnsupportedSchemaError(f"{where} joins parts that differ in {str(error)!r}") from error
+
+    def _referred(self, reference: object, where: str, depth: int, seen: tuple[str, ...]) -> Schema:
         if not isinstance(reference, str) or not (reference == "#" or reference.startswith("#/")):
             raise UnsupportedSchemaError(f"{where}.$ref must refer to a part of this schema (#/$defs/…)")
-        if reference in seen or reference == "#":
-            raise UnsupportedSchemaError(f"{where}.$ref is recursive, which is not supported")
+        if reference in seen:
+            name = self._names.setdefault(reference, f"part_{len(self._names) + 1}")
+            return {"$ref": f"#/$defs/{name}"}
+        return self.resolve(self._find(reference, where), where, depth, (*seen, reference))
+
+    def _find(self, reference: str, where: str) -> object:
         target: object = self._root
-        for name in reference[2:].split("/"):
+        for name in reference.split("/")[1:]:
             key = name.replace("~1", "/").replace("~0", "~")
             if not isinstance(target, dict) or key not in target:
                 raise UnsupportedSchemaError(
                     f"{where}.$ref refers to {reference[:100]!r}, which the schema does not have"
                 )
             target = target[key]
-        return self.resolve(target, where, depth, (*seen, reference))
+        return target
 
     def _part(self, name: str, value: object, where: str, depth: int, seen: tuple[str, ...]) -> object:
         place = f"{where}.{name}"

@@ -51,7 +51,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
 
     ``sources`` holds the JSON contents of its ``source`` messages, in order: for the analyst, its findings.
     ``asked`` is when its query arrived, in seconds since the epoch; ``files`` what its client named as the files that
-    it is about.
+    it is about. ``is_elsewhere``: the client brought the answer along, so its findings are not known.
     """
 
     prompt: str
@@ -59,6 +59,7 @@ class Exchange(msgspec.Struct, frozen=True, kw_only=True):
     sources: tuple[str, ...] = ()
     asked: float = 0.0
     files: tuple[str, ...] = ()
+    is_elsewhere: bool = False
 
 
 class LocalTools(Protocol):
@@ -86,6 +87,8 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     is None if the client offers none; an assistant need not use them. ``made_files`` are those that the assistant
     itself made in earlier turns (``Step.file``); they are not evidence. ``left_out`` are the session's other files, if
     the client named those that the question is about: then nothing about these may be in the answer.
+    ``disabled_tools`` names the toolsets that the session's client disabled: none of their tools may run, and the
+    answer says what was left out.
     """
 
     session_id: str
@@ -98,6 +101,7 @@ class Turn(msgspec.Struct, frozen=True, kw_only=True):
     language: str = "en"
     model: str = "svc-1.1"
     use_experimental: bool = False
+    disabled_tools: frozenset[str] = frozenset()
     local_tools: LocalTools | None = None
 
 
@@ -143,6 +147,14 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage | None = None
 
 
+class WorkerLoad(msgspec.Struct, frozen=True, kw_only=True):
+    """The work of an assistant's worker processes: how many files may be read at the same time, are read, and wait."""
+
+    slots: int = 0
+    busy: int = 0
+    waiting: int = 0
+
+
 class Assistant(Protocol):
     """What answers questions. ``svc serve --assistant MODULE:NAME`` names a callable without arguments that returns
     one.
@@ -157,6 +169,11 @@ class Assistant(Protocol):
 
     def set_workers(self, count: int) -> None:
         """Called once before ``start``: how many worker processes the service's settings allow; 0: one per core."""
+
+    @property
+    def worker_load(self) -> WorkerLoad:
+        """What its worker processes do now, for the metrics."""
+        return WorkerLoad()
 
     async def start(self) -> None:
         """Called once before the first turn, in the service's event loop."""

@@ -26,9 +26,10 @@ _STYLES = {"ok": "green", "note": "yellow", "wrong": "bold red", "skipped": "dim
 def doctor(*, as_json: bool) -> None:
     """Check the configuration, the service and the knowledge.
 
-    Reports what is configured, whether the service responds and how fast, and how old the analyst's knowledge is. If no
-    service is configured, the local service is started. Streams are checked with a temporary session. Keys are
-    never shown. Exit codes: 0 no problems, 1 problems found.
+    Reports what is configured, whether the service responds and how fast, whether it answers a question about a small
+    log, and how old the analyst's knowledge is. If no service is configured, the local service is started. The
+    question is asked in a temporary session; a model behind a hosted service uses tokens for it. Keys are never shown.
+    Exit codes: 0 no problems, 1 problems found.
     """
     from svc.doctor import examine
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import click
 
 from svc.config import state_folder
+from svc.process_safety.private_files import make_private_folder
 from svc.untrusted.terminal import echo
 
 _OLD_SECONDS = 60  # a code is valid for that long, so older files are of no use
@@ -55,7 +56,7 @@ def write_form(folder: Path, address: str, code: str) -> Path:
 
     Older files of the kind are removed.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(folder)
     for old in folder.glob(f"{_NAME}*.html"):
         if time.time() - old.stat().st_mtime > _OLD_SECONDS:
             old.unlink(missing_ok=True)

@@ -6,11 +6,15 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING
 
 import click
 import msgspec
 
+from svc.cli.called import as_called
+from svc.cli.compiled_rules import CompiledFolder, compile_folder, print_rejected, rule_sets
+from svc.cli.sources import add_source, list_sources, remove_source
+from svc.cli.try_rules import try_rules
 from svc.untrusted.characters import one_line
 from svc.untrusted.terminal import echo
 
@@ -19,29 +23,30 @@ if TYPE_CHECKING:
 
     import httpx2
 
-    from svc.assistant.sigma.compile import Rejected
-    from svc.assistant.sigma.engine import Hit, Rule, RuleEngine
+    from svc.assistant.sigma.engine import Filter
     from svc.assistant.sigma.tables import RuleTable
 
 MAX_FETCHED_BYTES = 256 * 1024 * 1024  # the largest official file, ATT&CK for Enterprise, is 45 MB
 FETCH_SECONDS = 60.0  # per network operation, not for the whole download
-_BATCH = 2_000  # events matched at a time
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _UPDATES = {
     "attack": ("svc.assistant.knowledge.attack_update", "attack.json", "the ATT&CK Enterprise bundle (STIX 2.1 JSON)"),
     "cwe": ("svc.assistant.knowledge.cwe_update", "cwe.json", "the CWE list (XML or CSV, optionally zipped)"),
-    "kev": ("svc.assistant.knowledge.kev", "kev.json", "CISA's known_exploited_vulnerabilities.json"),
+    "kev": ("svc.assistant.knowledge.kev", "kev.json", "CISA's known_exploited_vulnerabilities (JSON or CSV)"),
 }
 """By option: the module whose ``read`` converts the official file, the table's file name, the file's description."""
 
 
 @click.group()
 def rules() -> None:
-    """Manage detection rules and knowledge tables.
+    """Manage detection rules, source definitions and knowledge tables.
 
     Logs are matched against the built-in Sigma rules and your own sets.
     """
 
+
+rules.add_command(add_source)
+rules.add_command(remove_source)
 
 _folder_argument = click.argument("folder", metavar="DIR", type=click.Path(exists=True, path_type=Path))
 
@@ -54,32 +59,35 @@ def add_rules(folder: Path, name: str | None) -> None:
 
     Unsupported rules are listed with the reason.
     """
-    sets = _sets()
+    sets = rule_sets()
     try:
         set_name = sets.name_for(folder, name)
-        found, rejected = _compiled(sets, folder)
+        compiled = compile_folder(sets, folder)
     except sets.SetError as error:
         raise click.ClickException(str(error)) from error
-    _store(sets, set_name, folder, found, rejected)
+    _store(sets, set_name, folder, compiled)
 
 
 @rules.command("list")
 def list_rules() -> None:
-    """List the rule sets.
+    """List the rule sets and source definitions.
 
-    Shows the rule counts, levels, authors, licences and dates of each.
+    Shows the rule counts, levels, authors, licences and dates of each set.
     """
     from svc.assistant.sigma.tables import OURS, UnreadableSet, load_tables
 
     for name, table in load_tables().items():
         if isinstance(table, UnreadableSet):
-            echo(f"{name}: unreadable ({one_line(table.reason, 200)}). Add it again: svc rules add DIR")
+            echo(f"{name}: unreadable ({one_line(table.reason, 200)}). {as_called('Add it again: svc rules add DIR')}")
             continue
         title = "built-in" if name == OURS else name
         echo(f"{title}: {len(table.rules):,} rules of {table.date}, version {table.version}, {_source(table)}")
         echo(f"  levels:   {_counts(rule.level for rule in table.rules)}")
         echo(f"  authors:  {_counts(rule.author or 'unknown' for rule in table.rules)}")
         echo(f"  licences: {_counts(rule.license or 'unknown' for rule in table.rules)}")
+        if table.filters:
+            echo(f"  filters:  {len(table.filters):,}")
+    list_sources()
 
 
 def _table_options(command: click.Command) -> click.Command:
@@ -99,49 +107,22 @@ def update_rules(**sources: str | None) -> None:
     for name, source in given.items():
         _update_table(name, source)
     if not given:
-        _update_sets()
+        _updaterule_sets()
 
 
 @rules.command("remove")
 @click.argument("name")
 def remove_rules(name: str) -> None:
     """Remove the set NAME. Its source folder is not changed."""
-    if not _sets().remove_set(name):
+    if not rule_sets().remove_set(name):
         raise click.ClickException(f"no such set: {name!r}. List them with: svc rules list")
     echo(f"removed {name}")
-
-
-@rules.command("test")
-@click.argument(
-    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
-@click.option(
-    "--rule",
-    "rule_paths",
-    multiple=True,
-    metavar="FILE|DIR",
-    type=click.Path(exists=True, path_type=Path),
-    help="Run only this rule, added or not (repeatable).",
-)
-def try_rules(files: tuple[Path, ...], rule_paths: tuple[Path, ...]) -> None:
-    """Run the rules on log files and print the matches.
-
-    FILEs may be EVTX, JSON Lines, auditd, web server logs, CloudTrail, syslog or CSV.
-    """
-    from svc.assistant.sigma.engine import RuleEngine
-    from svc.assistant.sigma.tables import load_rules
-
-    chosen = _selected_rules(rule_paths) if rule_paths else list(load_rules().rules)
-    for file in files:
-        engine = RuleEngine(chosen)
-        with file.open("rb") as log:
-            _print_hits(file, _hits(log, engine), len(chosen))
 
 
 @rules.command("compile", hidden=True)
 def compile_rules() -> None:
     """Compile the built-in rules into the table that ships (development only)."""
-    _sets()
+    rule_sets()
     from svc.assistant.sigma.shipped import compile_ours, path_of_ours
 
     content = compile_ours()
@@ -149,44 +130,25 @@ def compile_rules() -> None:
     echo(f"{path_of_ours()}: {len(content):,} bytes")
 
 
-def _sets() -> ModuleType:
-    """The module that compiles rules and stores sets; it requires the extra ``sigma``."""
-    try:
-        return import_module("svc.assistant.sigma.user_sets")
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] not in ("sigma", "yaml"):
-            raise
-        raise click.ClickException(
-            f"rules cannot be compiled: {error.name} is not installed. Run: pip install 'svc-jupyter[sigma]'"
-        ) from error
-
-
-def _compiled(sets: ModuleType, folder: Path) -> tuple[list[Rule], list[Rejected]]:
-    from svc.assistant.sigma.engine import Rule
-
-    files = sets.rule_files(folder)
-    found: list[Rule] = []
-    rejected: list[Rejected] = []
-    for item in sets.compiled(files, folder):
-        if isinstance(item, Rule):
-            found.append(item)
-        else:
-            rejected.append(item)
-    return found, rejected
-
-
-def _store(sets: ModuleType, name: str, folder: Path, found: list[Rule], rejected: list[Rejected]) -> None:
-    _print_rejected(rejected)
-    if not found:
+def _store(sets: ModuleType, name: str, folder: Path, compiled: CompiledFolder) -> None:
+    found, filters, rejected = compiled
+    print_rejected(rejected)
+    if not found and not filters:
         raise click.ClickException(f"no supported rule in {folder}; the set {name} was not stored.")
-    place = sets.save_set(name, folder, found)
-    echo(f"{name}: {len(found):,} rules enabled, {len(rejected):,} unsupported; stored in {place}")
+    place = sets.save_set(name, folder, found, filters)
+    filtering = f"{len(filters):,} filters, " if filters else ""
+    echo(f"{name}: {len(found):,} rules enabled, {filtering}{len(rejected):,} unsupported; stored in {place}")
+    _print_idle(filters)
 
 
-def _print_rejected(rejected: list[Rejected]) -> None:
-    for item in rejected:
-        title = f" ({one_line(item.title, 80)})" if item.title else ""
-        echo(f"{one_line(item.file, 120)}{title}: {one_line(item.reason, 200)}", err=True)
+def _print_idle(filters: list[Filter]) -> None:
+    """Name the filters that limit no rule of any set."""
+    from svc.assistant.sigma.tables import load_rules
+
+    rules = load_rules().rules
+    for one in filters:
+        if not any(one.limits(rule) for rule in rules):
+            echo(f"{one_line(one.title, 80)}: the filter applies to no rule of any set", err=True)
 
 
 def _source(table: RuleTable) -> str:
@@ -200,19 +162,19 @@ def _counts(values: Iterator[str]) -> str:
     return shown if len(counts) <= 5 else f"{shown}, and {len(counts) - 5:,} more"
 
 
-def _update_sets() -> None:
+def _updaterule_sets() -> None:
     from svc.assistant.sigma.tables import OURS, RuleTable, load_tables
 
     own = {name: table for name, table in load_tables().items() if name != OURS and isinstance(table, RuleTable)}
     if not own:
-        echo("you have no rule sets. Add one: svc rules add DIR")
+        echo(as_called("you have no rule sets. Add one: svc rules add DIR"))
         return
-    sets = _sets()
+    sets = rule_sets()
     failed = []
     for name, table in own.items():
         folder = Path(table.source)
         try:
-            _store(sets, name, folder, *_compiled(sets, folder))
+            _store(sets, name, folder, compile_folder(sets, folder))
         except (sets.SetError, click.ClickException) as error:
             echo(f"{name} is unchanged: {error}", err=True)
             failed.append(name)
@@ -276,51 +238,4 @@ def _only_https(request: httpx2.Request) -> None:
         )
 
 
-def _selected_rules(paths: tuple[Path, ...]) -> list[Rule]:
-    """The rules in these files and folders. Raises if none is supported."""
-    sets = _sets()
-    found: list[Rule] = []
-    for path in paths:
-        try:
-            more, rejected = _compiled(sets, path)
-        except sets.SetError as error:
-            raise click.ClickException(str(error)) from error
-        _print_rejected(rejected)
-        found += more
-    if not found:
-        raise click.ClickException("none of the given rules is supported.")
-    return found
-
-
-def _hits(log: BinaryIO, engine: RuleEngine) -> Iterator[Hit]:
-    from svc.assistant.findings import Gap
-    from svc.assistant.skills.events.tool import read_events
-
-    batch = []
-    for item in read_events(log):
-        if isinstance(item, Gap):
-            echo(f"... {one_line(item.text, 300)}", err=True)
-            continue
-        batch.append(item)
-        if len(batch) >= _BATCH:
-            yield from engine.feed(batch)
-            batch = []
-    yield from engine.feed(batch)
-    yield from engine.finish()
-
-
-def _print_hits(file: Path, hits: Iterator[Hit], rule_count: int) -> None:
-    from svc.assistant.sigma.engine import LEVELS
-
-    by_rule: dict[str, list[Hit]] = {}
-    counts: Counter[str] = Counter()
-    for hit in hits:
-        key = hit.rule.id or hit.rule.title
-        counts[key] += 1
-        by_rule.setdefault(key, [hit])
-    echo(f"{file}: {len(by_rule):,} of {rule_count:,} rules match")
-    for key, (first, *_) in sorted(by_rule.items(), key=lambda item: LEVELS.index(item[1][0].rule.level)):
-        rule, event = first.rule, first.event
-        credit = f"{rule.author or 'unknown author'}, {rule.license or 'unknown licence'}"
-        echo(f"  {rule.level:<13} {counts[key]:>6} x  {one_line(rule.title, 100)}  [{one_line(credit, 80)}]")
-        echo(f"  {'':<13} first: {event.number} {one_line(event.time, 40)} {one_line(event.excerpt, 160)}")
+rules.add_command(try_rules)

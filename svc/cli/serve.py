@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from svc.cli.database import database_option
 from svc.service.settings import Settings, describe, settings_from
 from svc.untrusted.terminal import echo
+
+if TYPE_CHECKING:
+    from svc.service.store.address import PostgresAddress
+
+_FILE = "file:///"
 
 
 def _setting_options(command: click.Command) -> click.Command:
@@ -18,6 +24,14 @@ def _setting_options(command: click.Command) -> click.Command:
         help_text = f"{row.description}. Default: {row.default or 'none'}; {row.variable}."
         command.params.append(click.Option([row.option], metavar="VALUE", default=None, help=help_text))
     return command
+
+
+def _read_folder(context: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
+    if value is None:
+        return None
+    if not value.startswith(_FILE) or len(value) == len(_FILE):
+        raise click.BadParameter(f"{value} is not valid; it must be file:///PATH, such as file:///var/lib/svc/files")
+    return Path(value.removeprefix("file://")).resolve()
 
 
 @_setting_options
@@ -31,6 +45,12 @@ def _setting_options(command: click.Command) -> click.Command:
     help="Port to listen on (0 = any free port).",
 )
 @database_option
+@click.option(
+    "--files",
+    metavar="file:///PATH",
+    callback=_read_folder,
+    help="Folder for attached files. Default: NAME.files beside a SQLite database; PostgreSQL needs one.",
+)
 @click.option(
     "--assistant",
     metavar="MODULE:NAME",
@@ -52,7 +72,8 @@ def _setting_options(command: click.Command) -> click.Command:
 def serve(
     host: str,
     port: int,
-    database: str,
+    database: Path | PostgresAddress,
+    files: Path | None,
     assistant: str | None,
     tls_cert: Path | None,
     tls_key: Path | None,
@@ -74,6 +95,7 @@ def serve(
         host=host,
         port=port,
         database=database,
+        files=files,
         assistant=assistant or default_assistant(os.environ),
         tls_cert=tls_cert,
         tls_key=tls_key,

@@ -1,4 +1,4 @@
-"""What is piped into ``svc ask``: kept in a temporary file, to be attached as ``stdin``.
+"""What is piped into a command: the evidence of ``svc ask``, kept in a temporary file, or the question itself.
 
 Explicitly (``--attach -``) stdin is read to its end. Otherwise it is attached if the question is an argument, nothing
 else is attached, and stdin is a file or a pipe with content. A terminal, a device such as /dev/null and a socket are
@@ -14,6 +14,7 @@ import shutil
 import stat
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,8 @@ from svc.untrusted.terminal import echo
 
 NAME = "stdin"
 WAIT_SECONDS = 10.0
+_POLL_SECONDS = 0.05  # on Windows, where a pipe cannot be waited for
+_BYTE_ORDER_MARKS = {b"\xef\xbb\xbf": "utf-8-sig", b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
 @contextmanager
@@ -52,6 +55,40 @@ def stdin_file(*, is_explicit: bool, is_wanted: bool) -> Iterator[Path | None]:
         yield path
 
 
+def question_from_stdin(*, is_explicit: bool) -> str:
+    """Return the text that is piped in; "" if nothing is.
+
+    Args:
+        is_explicit: The user asked for it by ``-``: read stdin to its end, also a terminal's.
+
+    Raises:
+        click.UsageError: It is closed, or not text.
+    """
+    stdin = sys.stdin
+    if stdin is None or stdin.closed:
+        if is_explicit:
+            raise click.UsageError("the question (-) cannot be read: stdin is closed")
+        return ""
+    if not is_explicit and not _has_content():
+        return ""
+    return _text(stdin.buffer.read())
+
+
+def _text(content: bytes) -> str:
+    """Decode UTF-8, or what Windows' shells write with a byte order mark."""
+    encoding = next((name for mark, name in _BYTE_ORDER_MARKS.items() if content.startswith(mark)), "utf-8")
+    try:
+        text = content.decode(encoding)
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:
+        raise click.UsageError(
+            "the question read from stdin is not text. Attach a file by its path or by --attach -, and ask: "
+            'svc ask "What is this?" --attach -'
+        )
+    return text
+
+
 def _stream(*, is_explicit: bool, is_wanted: bool) -> BinaryIO | None:
     stdin = sys.stdin
     if stdin is None or stdin.closed:  # started without one
@@ -74,10 +111,33 @@ def _has_content() -> bool:
         return os.fstat(descriptor).st_size > 0
     if not stat.S_ISFIFO(mode):
         return False
-    if select.select([descriptor], [], [], 1.0)[0]:
+    if _is_ready(descriptor, 1.0):
         return True
     echo(f"waiting up to {WAIT_SECONDS:g} s for stdin (skip it with < /dev/null)", err=True)
-    if select.select([descriptor], [], [], WAIT_SECONDS)[0]:
+    if _is_ready(descriptor, WAIT_SECONDS):
         return True
     echo("nothing came from stdin; nothing is attached. Use --attach - to wait for it", err=True)
     return False
+
+
+if sys.platform == "win32":
+    import _winapi
+    import msvcrt
+
+    def _is_ready(descriptor: int, seconds: float) -> bool:
+        handle = msvcrt.get_osfhandle(descriptor)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            try:
+                if _winapi.PeekNamedPipe(handle, 0)[0]:
+                    return True
+            except BrokenPipeError:
+                return True
+            time.sleep(_POLL_SECONDS)
+        return False
+
+else:
+
+    def _is_ready(descriptor: int, seconds: float) -> bool:
+        """Whether a pipe has content, or its writer closed it, within this time."""
+        return bool(select.select([descriptor], [], [], seconds)[0])

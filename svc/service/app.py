@@ -22,7 +22,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketState
 
-from svc.assistant.turn import Assistant
+from svc.assistant.turn import Assistant, WorkerLoad
 from svc.errors import (
     AddressNotFoundError,
     ConfigError,
@@ -40,6 +40,7 @@ from svc.messages import (
     GenerateRequest,
     Health,
     KeyList,
+    ModelCard,
     ModelList,
     NewKey,
     OpResult,
@@ -57,21 +58,25 @@ from svc.messages import (
 )
 from svc.service.access.auth import request_target
 from svc.service.bus.memory import MemoryBus
-from svc.service.chat_completions import ChatCompletion, ChatRequest
+from svc.service.chat.completion import ChatCompletion
+from svc.service.chat.request import ChatRequest
 from svc.service.clock import SteadyClock, elapsed_seconds
+from svc.service.http import chat, page
 from svc.service.http import endpoints as http
-from svc.service.http import page
 from svc.service.http.guard import SIGN_IN_PATH, Guard
 from svc.service.http.openapi import build_document
 from svc.service.http.replies import HeldResponse, error_reply, headers_for_every_response
 from svc.service.observability.failures import internal_error
 from svc.service.observability.idle import ActivityTracker
+from svc.service.observability.metrics import Metrics
 from svc.service.operations import Service
 from svc.service.quotas.uses import ACCOUNT, RequestUse
 from svc.service.sessions.files import DiskFiles, MemoryFiles
 from svc.service.sessions.session_stores import SessionStores
 from svc.service.settings import Settings
+from svc.service.store.address import PostgresAddress
 from svc.service.store.disk_space import DiskSpace
+from svc.service.store.opening import SingleService, single_service_of, store_of
 from svc.service.store.sqlite import SqliteStore
 from svc.service.stream.endpoint import stream
 from svc.service.stream.open_streams import OpenStreams
@@ -115,6 +120,8 @@ def _document(settings: Settings) -> bytes:
 _SESSION_ERRORS = (404, 410)
 OPERATIONS = (
     Operation("GET", "/health", public_handler=http.health, answer=Health),
+    Operation("GET", "/live", public_handler=http.live, answer=Health),
+    Operation("GET", "/ready", public_handler=http.ready, answer=Health),
     Operation(
         "GET", "/proof", public_handler=http.proof, answer=Proof, parameters=("key", "nonce"), errors=(401,)
     ),
@@ -127,7 +134,10 @@ OPERATIONS = (
         "GET", "/session/get", http.get,
         answer=Session, parameters=("session_id", "after", "limit"), errors=_SESSION_ERRORS,
     ),
-    Operation("GET", "/session/list", http.list_sessions, answer=list[Session]),
+    Operation(
+        "GET", "/session/list", http.list_sessions,
+        answer=list[Session], parameters=("after_id", "limit"), errors=(404,),
+    ),
     Operation("POST", "/session/update", http.update, body=UpdateRequest, data=Session, errors=(*_SESSION_ERRORS, 413)),
     Operation("POST", "/session/delete", http.delete, body=DeleteRequest, errors=(*_SESSION_ERRORS, 413)),
     Operation(
@@ -152,10 +162,11 @@ OPERATIONS = (
     ),
     Operation("POST", "/stream/ticket", http.ticket, body=TicketRequest, answer=Ticket, errors=(*_SESSION_ERRORS, 413)),
     Operation(
-        "POST", "/chat/completions", http.chat_completions,
+        "POST", "/chat/completions", chat.chat_completions,
         body=ChatRequest, answer=ChatCompletion, errors=(403, 404, 413, 499, 502, 507),
     ),
-    Operation("GET", "/models", http.models, answer=ModelList),
+    Operation("GET", "/models", chat.models, answer=ModelList),
+    Operation("GET", "/models/{model}", chat.model, answer=ModelCard, parameters=("model",), errors=(404,)),
     Operation("GET", "/key/list", http.list_keys, answer=KeyList),
     Operation("POST", "/key/create", http.create_key, body=CreateKeyRequest, data=NewKey, errors=(413,)),
     Operation("POST", "/key/revoke", http.revoke_key, body=RevokeKeyRequest, errors=(413,)),
@@ -170,25 +181,37 @@ OPERATIONS = (
 )  # fmt: skip
 
 
+OPENAI_PREFIX = "/v1"
+OPENAI_PATHS = ("/chat/completions", "/models", "/models/{model}")
+
+
 class RunningService:
     """The built service with its background tasks, as ``serve`` needs it."""
 
-    def __init__(self, service: Service, assistant: Assistant, disk: DiskFiles) -> None:
+    def __init__(
+        self, service: Service, assistant: Assistant, disk: DiskFiles, single: SingleService | None = None
+    ) -> None:
         self.service = service
-        self.activity = ActivityTracker(time.monotonic)
-        self.streams = OpenStreams(service)
-        service.metrics.add_gauge(
-            "svc_open_streams", "Streams that are open in this process.", lambda: len(self.streams)
-        )
+        self._single = single
+        self.activity: ActivityTracker = ActivityTracker(time.monotonic)
+        self.streams: OpenStreams = OpenStreams(service)
+        service.metrics.add_gauge("svc_open_streams", "Open streams of this process.", lambda: len(self.streams))
+        _add_worker_metrics(service.metrics, assistant)
         self._assistant = assistant
         self._disk = disk
         self._tasks: list[asyncio.Task[None]] = []
+        self.hurry: asyncio.Event = asyncio.Event()  # a second signal: end without waiting for turns and clients
         self._is_closed = False
 
-    async def start(self) -> None:
-        """Open the stores, start the assistant, recover the turns of a process that died."""
+    async def start(self, stop: Callable[[], None] = lambda: None) -> None:
+        """Open the stores, start the assistant, recover the turns of a process that died.
+
+        ``stop`` is called if another service takes the database while this one has lost its connection.
+        """
         session_stores = self.service.session_stores
         await session_stores.logged.open()
+        if self._single is not None:
+            await self._single.take(stop)
         await session_stores.private.open()
         await self._disk.open()
         await self.service.resume_clock()
@@ -203,11 +226,13 @@ class RunningService:
             asyncio.create_task(self.streams.watch()),
             asyncio.create_task(self.service.run_purges()),
         ]
+        self.service.is_ready = True
 
     async def drain(self) -> None:
-        """End or release the turns, then close the streams with 1001."""
-        await self.service.turns.close()
-        await self.streams.close()
+        """End or release the turns, then close the streams with 1001, spread over two seconds."""
+        self.service.is_ready = False
+        await self.service.turns.close(self.hurry)
+        await self.streams.close(self.hurry)
 
     async def close(self) -> None:
         """Stop everything; safe to call after ``drain`` or instead of it."""
@@ -225,33 +250,57 @@ class RunningService:
         self._disk.close()
         await self.service.session_stores.logged.close()
         await self.service.session_stores.private.close()
+        if self._single is not None:
+            await self._single.close()
+
+
+def _add_worker_metrics(metrics: Metrics, assistant: Assistant) -> None:
+    def load() -> WorkerLoad:
+        found: WorkerLoad = getattr(assistant, "worker_load", WorkerLoad())  # one that is no subclass may lack it
+        return found
+
+    metrics.add_gauge("svc_worker_slots", "Workers that may run at the same time.", lambda: load().slots)
+    metrics.add_gauge("svc_worker_slots_busy", "Workers that run a job now.", lambda: load().busy)
+    metrics.add_gauge("svc_worker_jobs_waiting", "Jobs that wait for a worker.", lambda: load().waiting)
 
 
 def build(
     assistant: Assistant,
     *,
-    database: Path,
+    database: Path | PostgresAddress,
+    files: Path | None = None,
     settings: Settings | None = None,
     clock: Callable[[], float] = time.time,
     elapsed: Callable[[], float] = elapsed_seconds,
 ) -> RunningService:
-    """Build the service on a SQLite file; attached files go into the folder ``NAME.files`` next to it, and what tools
-    found in them into ``NAME.results``.
+    """Build the service on a database.
 
-    ``clock`` gives seconds since the epoch, ``elapsed`` the seconds that really passed.
+    Attached files go into ``files``, by default the folder ``NAME.files`` beside a SQLite file, and what tools found in
+    them into ``NAME.results`` beside that. ``clock`` gives seconds since the epoch, ``elapsed`` the seconds that really
+    passed.
     """
     chosen = settings or Settings()
-    store = SqliteStore(database)
-    folder = database.with_name(f"{database.name}.files")
-    space = DiskSpace([database.parent, folder], chosen.min_free_bytes)
+    store, single = store_of(database), single_service_of(database)
+    folder = folder_of_files(database, files)
+    disks = [database.parent, folder] if isinstance(database, Path) else [folder]
+    space = DiskSpace(disks, chosen.min_free_bytes)
     disk = DiskFiles(folder, store, space, results_bytes=chosen.kept_results_bytes)
     memory = MemoryFiles(chosen.max_memory_file_bytes, results_bytes=chosen.kept_results_memory_bytes)
     session_stores = SessionStores(store, SqliteStore(None), disk, memory)
     steady = SteadyClock(clock, elapsed, grace_seconds=chosen.clock_grace_seconds)
     if (set_workers := getattr(assistant, "set_workers", None)) is not None:  # one that is no subclass may lack it
-        set_workers(chosen.workers)
+        set_workers(chosen.workers if isinstance(chosen.workers, int) else 0)
     service = Service(session_stores, assistant, bus=MemoryBus(), settings=chosen, clock=steady, space=space)
-    return RunningService(service, assistant, disk)
+    return RunningService(service, assistant, disk, single)
+
+
+def folder_of_files(database: Path | PostgresAddress, files: Path | None) -> Path:
+    """The folder for attached files: the chosen one, or that beside a SQLite file; raises ConfigError."""
+    if files is not None:
+        return files
+    if isinstance(database, Path):
+        return database.with_name(f"{database.name}.files")
+    raise ConfigError(f"{database} keeps no attached files; give a folder for them with --files file:///PATH")
 
 
 def create_app(running: RunningService, *, hosts: Sequence[str] = ()) -> Starlette:
@@ -284,6 +333,8 @@ def create_app(running: RunningService, *, hosts: Sequence[str] = ()) -> Starlet
                     "Retry-After",
                     "x-session-id",
                     "x-answer-status",
+                    "x-ignored-parameters",
+                    *chat.RATE_HEADERS,
                 ],  # the only response headers that scripts of other origins may read
             )
         )
@@ -320,6 +371,11 @@ def _routes(running: RunningService) -> list[BaseRoute]:
     routes.extend(
         Route(operation.path, _endpoint(running.service, operation), methods=["POST"])
         for operation in (sign_in, resume)
+    )
+    routes.extend(  # most clients of OpenAI's API are configured with an address that ends in /v1
+        Route(f"{OPENAI_PREFIX}{operation.path}", _endpoint(running.service, operation), methods=[operation.method])
+        for operation in OPERATIONS
+        if operation.path in OPENAI_PATHS
     )
     return [*routes, WebSocketRoute("/stream", open_stream), WebSocketRoute("/{path:path}", refuse_stream)]
 
@@ -367,6 +423,13 @@ async def _routing_error(request: Request, error: Exception) -> Response:
         refusal = error_reply(MethodNotAllowedError(f"method not allowed: {where}; use {allowed}"))
         refusal.headers["Allow"] = allowed
         return refusal
+    if isinstance(error, HTTPException) and error.status_code == 404 and request.url.path.startswith(OPENAI_PREFIX):
+        return error_reply(
+            AddressNotFoundError(
+                f"unknown endpoint: {where}. Leave {OPENAI_PREFIX} out of the address; only "
+                f"{', '.join(OPENAI_PATHS)} are also below it"
+            )
+        )
     if isinstance(error, HTTPException) and error.status_code == 404:
         return error_reply(AddressNotFoundError(f"unknown endpoint: {where}"))
     return error_reply(InvalidRequestError(f"malformed request: {where}"))

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import msgspec
 
-log = logging.getLogger("svc.clock")
+log: logging.Logger = logging.getLogger("svc.clock")
 TOLERANCE_SECONDS = 60.0  # smaller steps are corrections, and are followed
 MAX_DOWN_SECONDS = 1_209_600.0  # 14 days: after a longer time without a run, the clock is not believed at once
 
@@ -105,7 +105,7 @@ class SteadyClock:
         elif not self._offset:
             self._steady = wall
         elif self._grace_left <= 0.0:
-            log.warning("the wall clock is believed again", extra={"seconds": round(offset)})
+            log.warning("the system clock is trusted again", extra={"seconds": round(offset)})
             self._steady, self._offset = wall, 0.0
         else:
             self._offset = offset
@@ -118,11 +118,11 @@ class SteadyClock:
         self._offset = 0.0 if is_back else offset
         self._grace_left = self._grace_seconds
         log.error(
-            "the wall clock jumped",
+            "the system clock jumped",
             extra={
                 "seconds_off": round(self._offset),
                 "grace_seconds": self._grace_seconds,
-                "effect": "nothing is erased in the grace period; sessions and keys keep their remaining time",
+                "effect": "nothing is deleted during the grace period; sessions and keys keep their remaining time",
             },
         )
 

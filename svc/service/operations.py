@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import logging
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 
 import msgspec
 
-from svc.assistant.turn import Answer, Assistant, StepFile
+from svc.assistant.turn import Assistant, StepFile
 from svc.errors import (
     InsufficientStorageError,
     InvalidApiKeyError,
@@ -48,7 +47,6 @@ from svc.service.access.sign_in_codes import SignInCodes
 from svc.service.access.stream_tickets import StreamTickets, offered_ticket
 from svc.service.access.user_keys import UserKeys
 from svc.service.bus import Bus
-from svc.service.chat_completions import ChatCompletion, ChatRequest, build_completion, read_conversation
 from svc.service.clock import SavedClock, SteadyClock
 from svc.service.close_codes import CLOSED_SESSION
 from svc.service.observability.metrics import Metrics
@@ -60,15 +58,15 @@ from svc.service.sessions.document import SessionDocument
 from svc.service.sessions.file_type import detect_type
 from svc.service.sessions.files import OpenFile, ReceivedFile, chunks_of
 from svc.service.sessions.models import Models
+from svc.service.sessions.offered_tools import check_local_tools
 from svc.service.sessions.session_stores import SessionHandle, SessionStores
 from svc.service.settings import Settings
 from svc.service.store.disk_space import DiskSpace
 from svc.service.store.records import FeedbackRecord, FileRecord, KeyRecord, SessionRecord, TurnStart
-from svc.service.turns.local_tool_calls import check_local_tools
-from svc.service.turns.message_builder import MessageBuilder, count_tokens
+from svc.service.turns.message_builder import count_tokens
 from svc.service.turns.turns import Turns, cancelled, deleted
 
-log = logging.getLogger("svc.service")
+log: logging.Logger = logging.getLogger("svc.service")
 FULL_RETRY_SECONDS = 60  # the interval at which expired sessions are erased
 _CLOCK = "clock"  # the name of the saved clock in the store
 SPARE_FILES = 64  # on top of a session's limit, for files that the service adds, such as long answers
@@ -100,20 +98,29 @@ class Service:
         self.bus = bus
         self.settings = settings
         self.time = clock
-        self.clock = clock.stamp
+        self.clock: Callable[[], float] = clock.stamp
         self.space = space
-        self.auth = Authenticator(session_stores.logged, clock.steady)
-        self.tickets = StreamTickets(clock.steady)
-        self.user_keys = UserKeys(session_stores.logged, clock.steady)
-        self.sign_in_codes = SignInCodes(clock.steady)
-        self.page_tickets = PageTickets(clock.steady)
-        self.models = Models(assistant.toolsets)
-        self.metrics = Metrics()
-        self.quotas = Quotas(settings, self.metrics)
-        self.turns = Turns(
+        self.auth: Authenticator = Authenticator(session_stores.logged, clock.steady)
+        self.tickets: StreamTickets = StreamTickets(clock.steady)
+        self.user_keys: UserKeys = UserKeys(session_stores.logged, clock.steady)
+        self.sign_in_codes: SignInCodes = SignInCodes(clock.steady)
+        self.page_tickets: PageTickets = PageTickets(clock.steady)
+        self.models: Models = Models(assistant.toolsets)
+        self.metrics: Metrics = Metrics()
+        self.quotas: Quotas = Quotas(settings, self.metrics)
+        self.turns: Turns = Turns(
             assistant, bus=bus, settings=settings, clock=clock.stamp, save_file=self._save_file, metrics=self.metrics
         )
-        self.metrics.add_gauge("svc_running_turns", "Turns that run in this process.", lambda: len(self.turns.running))
+        self.is_ready: bool = False  # started, and not stopping: GET /ready
+        self.metrics.add_gauge("svc_running_turns", "Running turns of this process.", lambda: len(self.turns.running))
+        self.metrics.add_gauge(
+            "svc_turns_waiting", "Turns that wait for a free place.", lambda: len(self.turns.waiting)
+        )
+        self.metrics.add_gauge(
+            "svc_oldest_waiting_turn_seconds",
+            "How long the oldest of them has been waiting.",
+            lambda: self.turns.waiting.oldest_seconds(self.clock()),
+        )
 
     async def live_session(self, key: KeyRecord, session_id: str) -> SessionHandle:
         """The caller's session; raises SessionNotFoundError or SessionExpiredError."""
@@ -131,7 +138,7 @@ class Service:
         """Register a session, or return the caller's existing one with that id."""
         session = sessions.new_session(request, key, now=self.clock(), settings=self.settings, models=self.models)
         if request.id is None or await self.session_stores.find(session.id) is None:
-            await self._check_sessions(key)
+            await self.check_sessions(key)
         handle = await self.session_stores.add(session)
         if handle.session.user_id != key.user_id:
             raise SessionIdTakenError(
@@ -140,12 +147,12 @@ class Service:
         sessions.check_alive(handle.session, self.time.expiry())
         return sessions.wire_session(handle.session)
 
-    async def _check_sessions(self, key: KeyRecord) -> None:
+    async def check_sessions(self, key: KeyRecord) -> None:
         """Raise QuotaExceededError if the user may not have one more session."""
         kept = await self.session_stores.count_for_user(key.user_id, self.time.expiry())
         self.quotas.hold(QuotaName.SESSIONS, key, kept=kept).close()
 
-    async def _hold_room(self, key: KeyRecord, *, is_logged: bool, more: int) -> tuple[Hold, int]:
+    async def hold_room(self, key: KeyRecord, *, is_logged: bool, more: int) -> tuple[Hold, int]:
         """Hold room for ``more`` bytes on disk or in memory; returns the hold, and what the user's sessions keep.
 
         Raises:
@@ -173,9 +180,17 @@ class Service:
         last_seq = handle.session.last_seq if limit is None else min(handle.session.last_seq, after + limit)
         return SessionDocument(handle, after=after, last_seq=last_seq)
 
-    async def list(self, key: KeyRecord) -> Sequence[SessionRecord]:
-        """The caller's live sessions, oldest first."""
-        return await self.session_stores.list_for_user(key.user_id, self.time.expiry())
+    async def list(
+        self, key: KeyRecord, *, after: str | None = None, limit: int | None = None
+    ) -> Sequence[SessionRecord]:
+        """The caller's live sessions, oldest first: those after one, as many as ``limit`` says."""
+        found = await self.session_stores.list_for_user(key.user_id, self.time.expiry())
+        if after is not None:
+            last = (await self._own_session(key, after)).session
+            index = next((n + 1 for n, session in enumerate(found) if session.id == after), None)
+            # one that has expired since is no longer listed; those of its second come again rather than get lost
+            found = found[index:] if index else [one for one in found if one.create_time >= last.create_time]
+        return found[:limit]
 
     async def user_info(self, key: KeyRecord) -> UserInfo:
         """The key's user and the models it may use, without its sessions."""
@@ -214,16 +229,25 @@ class Service:
         self.bus.end(session_id, CLOSED_SESSION, "the session was deleted")
 
     async def ask(
-        self, key: KeyRecord, session_id: str, query: Message, local_tools: Sequence[LocalTool] = ()
+        self, key: KeyRecord, session_id: str, query: Message, local_tools: Sequence[LocalTool] | None = ()
     ) -> tuple[SessionHandle, TurnStart]:
-        """Start the turn of a query, or find the one that the same query id started before."""
+        """Start the turn of a query, or find the one that the same query id started before.
+
+        Args:
+            key: The caller's key.
+            session_id: The session.
+            query: The query.
+            local_tools: The tools that the client offers with it; None for those of the session's registration.
+        """
         check_turn(self.quotas, key)
         handle = await self.live_session(key, session_id)
         await self._check_space(handle, query.id)
         clean = sessions.check_query(query, now=self.clock(), settings=self.settings)
         await self._check_files(handle, clean)
-        tools = check_local_tools(local_tools, self.settings)
-        room, _ = await self._hold_room(key, is_logged=handle.session.can_log, more=len(clean.content or ""))
+        tools = (
+            handle.session.registered_tools if local_tools is None else check_local_tools(local_tools, self.settings)
+        )
+        room, _ = await self.hold_room(key, is_logged=handle.session.can_log, more=len(clean.content or ""))
         use = TurnUse(self.quotas, key, prompt_tokens=count_tokens(clean.content or ""))
         with contextlib.closing(room):
             return handle, await self.turns.ask(handle, clean, use=use, local_tools=tools)
@@ -259,16 +283,24 @@ class Service:
 
     async def cancel(self, session_id: str, turn_id: str) -> None:
         """End the running turn, or only the one with this id; if none is running, nothing happens."""
-        await self.turns.stop(session_id, cancelled(), turn_id=turn_id or None)
+        await self.turns.stop(session_id, cancelled(), turn_id=turn_id or None, has_partial_answer=True)
 
     async def generate(self, key: KeyRecord, session_id: str, query: Message) -> SessionResponse:
         """Run a query and return its whole turn once it has ended; raises the error that ended it."""
         handle, turn_start = await self.ask(key, session_id, query)
         turn = await self.turns.wait(handle.store, turn_start.turn)
-        return _response(session_id, await handle.store.turn_messages(turn))
+        return response_of(session_id, await handle.store.turn_messages(turn))
 
     async def attach(
-        self, key: KeyRecord, session_id: str, name: str, chunks: AsyncIterator[bytes], *, hint: str | None, limit: int
+        self,
+        key: KeyRecord,
+        session_id: str,
+        name: str,
+        chunks: AsyncIterator[bytes],
+        *,
+        hint: str | None,
+        limit: int,
+        attached: float | None = None,
     ) -> SessionFile:
         """Store a file and attach it to the session.
 
@@ -281,15 +313,16 @@ class Service:
             chunks: Its content.
             hint: A MIME type from the client, or None.
             limit: Maximum size in bytes.
+            attached: When it was attached, in seconds since the epoch; None is now.
         """
         handle = await self.live_session(key, session_id)
         sessions.check_file_name(name, self.settings)
         self._check_file_limit(handle, name)
-        room, kept = await self._hold_room(key, is_logged=handle.session.can_log, more=0)
+        room, kept = await self.hold_room(key, is_logged=handle.session.can_log, more=0)
         with contextlib.closing(room):
             received = await handle.files.receive(_held(chunks, room, kept), limit)
             await self._check_still_room(key, handle, room, received)
-            return await self._attach(handle, name, received, hint)
+            return await self._attach(handle, name, received, hint, attached)
 
     async def _check_still_room(
         self, key: KeyRecord, handle: SessionHandle, room: Hold, received: ReceivedFile
@@ -301,10 +334,14 @@ class Service:
             await handle.files.remove([received.id])
             raise
 
-    async def _attach(self, handle: SessionHandle, name: str, received: ReceivedFile, hint: str | None) -> SessionFile:
+    async def _attach(
+        self, handle: SessionHandle, name: str, received: ReceivedFile, hint: str | None, attached: float | None
+    ) -> SessionFile:
         """Attach a stored file, unless the session has it already."""
         mime_type, label = detect_type(received.head, name, hint)
         file = self._file_record(received, name, mime_type, label)
+        if attached is not None:
+            file = msgspec.structs.replace(file, attached=attached)
         now = await self.session_stores.find(handle.session.id)
         same = [f for f in now.session.files if (f.name, f.sha256) == (name, file.sha256)] if now else []
         if same:
@@ -380,7 +417,9 @@ class Service:
         """Store a user's feedback on a session."""
         handle = await self.live_session(key, request.session_id)
         sessions.check_feedback(request, self.settings)
-        room, _ = await self._hold_room(key, is_logged=handle.session.can_log, more=len(request.comment or ""))
+        room, _ = await self.hold_room(
+            key, is_logged=handle.session.can_log, more=len(request.comment) + len(request.group_id or "")
+        )
         room.close()
         await handle.store.add_feedback(
             FeedbackRecord(
@@ -411,51 +450,6 @@ class Service:
         await self.auth.check_still_valid(key)
         return key
 
-    async def converse(self, key: KeyRecord, request: ChatRequest) -> tuple[str, ChatCompletion]:
-        """Answer an OpenAI-style request in a new session; returns the session's id and the response."""
-        conversation = read_conversation(request)
-        check_turn(self.quotas, key)
-        now = self.clock()
-        queries = [self._earlier_turn(prompt, answer, now) for prompt, answer in conversation.exchanges]
-        prompt = sessions.check_query(
-            Message(message_type=MessageType.QUERY, content=conversation.prompt), now=now, settings=self.settings
-        )
-        registration = RegisterRequest(model=request.model, ttl=self.settings.chat_ttl_seconds)
-        sessions.check_content_size(conversation.instructions, self.settings)
-        session = sessions.new_session(
-            registration,
-            key,
-            now=now,
-            settings=self.settings,
-            models=self.models,
-            instructions=conversation.instructions,
-        )
-        if session.can_log:
-            self.space.check()
-        await self._check_sessions(key)
-        texts = (conversation.instructions, *itertools.chain(*conversation.exchanges), conversation.prompt)
-        room, _ = await self._hold_room(key, is_logged=session.can_log, more=sum(map(len, texts)))
-        use = TurnUse(self.quotas, key, prompt_tokens=sum(map(count_tokens, texts)))
-        handle = self.session_stores.new(msgspec.structs.replace(session, turns=len(queries)))
-        with contextlib.closing(room):
-            turn_end = await self.turns.ask_in_new_session(handle, queries, prompt, use=use)
-        response = _response(session.id, turn_end)
-        return session.id, build_completion(
-            session_id=session.id,
-            created=int(now),
-            model=session.model.model_string,
-            response=response,
-            instructions=conversation.instructions,
-        )
-
-    def _earlier_turn(self, prompt: str, answer: str, now: float) -> tuple[Message, Sequence[Message]]:
-        """The query and messages of a turn that was answered elsewhere."""
-        message = Message(message_type=MessageType.QUERY, content=prompt or "(no question)")
-        query = sessions.check_query(message, now=now, settings=self.settings)
-        builder = MessageBuilder(query, self.settings)
-        sessions.check_content_size(answer, self.settings)
-        return query, builder.answer(Answer(markdown=answer, actor="assistant"), Usage(), now, full_text_file=None)
-
     async def expired_sessions(self, session_ids: Iterable[str]) -> set[str]:
         """Those of the sessions that have expired or been deleted."""
         candidates = set(session_ids)
@@ -463,7 +457,7 @@ class Service:
 
     async def end_expired(self) -> None:
         """End the turns of expired sessions."""
-        for session_id in await self.expired_sessions(self.turns.running):
+        for session_id in await self.expired_sessions(self.turns.unfinished):
             await self.turns.stop(session_id, SessionExpiredError("the session expired while the turn ran"))
 
     async def end_turns_of(self, key_ids: set[str]) -> None:
@@ -529,7 +523,7 @@ async def _held(chunks: AsyncIterator[bytes], room: Hold, kept: int) -> AsyncIte
         yield chunk
 
 
-def _response(session_id: str, messages: Sequence[Message]) -> SessionResponse:
+def response_of(session_id: str, messages: Sequence[Message]) -> SessionResponse:
     """The response with the messages of an ended turn; raises the error that ended it."""
     if not messages:  # the session was deleted after the turn had ended
         raise deleted()

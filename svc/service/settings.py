@@ -7,7 +7,7 @@ variable (``SVC_TURN_SECONDS=600``); the option wins. Lists are comma-separated.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -38,7 +38,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     )
 
     clock_grace_seconds: Annotated[
-        float, Meta(ge=0, description="after a jump of the clock: erase nothing and distrust the new time for so long")
+        float, Meta(ge=0, description="grace period after a clock jump, during which nothing is deleted")
     ] = 86_400.0
 
     # messages
@@ -67,10 +67,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(ge=0, description="memory for the messages of all unlogged sessions together")
     ] = 256 * MIB
     kept_results_bytes: Annotated[
-        int, Meta(ge=0, description="disk space for what tools found in files, for further questions; 0: read again")
+        int, Meta(ge=0, description="disk space for cached tool results, for follow-up questions; 0: read files again")
     ] = 512 * MIB
     kept_results_memory_bytes: Annotated[
-        int, Meta(ge=0, description="memory for the same of unlogged sessions; 0: read their files again")
+        int, Meta(ge=0, description="memory for cached tool results of unlogged sessions; 0: read files again")
     ] = 64 * MIB
     max_file_name_chars: Annotated[
         int, Meta(ge=1, description="maximum length of a file name: the usual limit of file systems")
@@ -82,9 +82,22 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     # turns
     workers: Annotated[
-        int, Meta(ge=0, le=256, description="processes that read files at the same time; 0: one per processor core")
+        Annotated[int, Meta(ge=0, le=256)] | Literal["forkserver", "spawn"],
+        Meta(
+            description="worker processes that read files (0: one per processor core), or how one per core starts: "
+            "forkserver (default, if the platform has it) or spawn"
+        ),
     ] = 0
-    turn_seconds: Annotated[float, Meta(gt=0, description="time limit of a turn")] = 1_800.0
+    turns_at_once: Annotated[
+        int, Meta(ge=0, description="turns that run at the same time; others wait (0: no limit)")
+    ] = 0
+    turn_seconds: Annotated[float, Meta(gt=0, description="time limit of a turn without large files")] = 1_800.0
+    turn_seconds_per_gib: Annotated[
+        float, Meta(ge=0, description="additional time of a turn for each GiB of the session's files")
+    ] = 3_600.0
+    max_turn_seconds: Annotated[
+        float, Meta(gt=0, description="time limit of a turn with large files (12 hours), unless turn_seconds is longer")
+    ] = 43_200.0
     max_history_bytes: Annotated[int, Meta(ge=0, description="maximum earlier conversation given to the assistant")] = (
         16 * MIB
     )
@@ -92,13 +105,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(ge=0, description="memory for cached conversations, estimated at six bytes per character")
     ] = 64 * MIB
     max_turn_attempts: Annotated[
-        int, Meta(ge=1, description="runs of a turn whose process died, the first included")
+        int, Meta(ge=1, description="maximum attempts at a turn whose process died, including the first")
     ] = 2
     max_local_tools: Annotated[
         int, Meta(ge=0, description="maximum number of local tools per query; models choose badly among more")
     ] = 32
     max_local_tools_bytes: Annotated[
         int, Meta(ge=0, description="maximum size of their definitions, which every model request repeats")
+    ] = 65_536
+    max_agents_config_bytes: Annotated[
+        int, Meta(ge=0, description="maximum size of a registration's agents_config")
     ] = 65_536
     confirmation_seconds: Annotated[float, Meta(gt=0, description="time a user has to allow a local tool")] = 300.0
     local_call_seconds: Annotated[float, Meta(gt=0, description="time a local tool has to answer a call")] = 120.0
@@ -126,35 +142,37 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     # quotas: of one key with the keys made from it, or of one user; 0 is no limit
     key_requests_per_minute: Annotated[
-        int, Meta(ge=0, description="requests of a key in a minute, if it has no rpm of its own; 0: no limit")
+        int, Meta(ge=0, description="requests per key and minute, if the key has no rpm; 0: no limit")
     ] = 12_000
     key_tokens_per_minute: Annotated[
-        int, Meta(ge=0, description="tokens of a key in a minute, if it has no tpm of its own; 0: no limit")
+        int, Meta(ge=0, description="tokens per key and minute, if the key has no tpm; 0: no limit")
     ] = 20_000_000
-    key_tokens_per_day: Annotated[int, Meta(ge=0, description="tokens of a key in a day; 0: no limit")] = 500_000_000
+    key_tokens_per_day: Annotated[int, Meta(ge=0, description="tokens per key and day; 0: no limit")] = 500_000_000
     key_bytes_per_day: Annotated[
-        int, Meta(ge=0, description="bytes of request bodies and files that a key sends in a day; 0: no limit")
+        int, Meta(ge=0, description="bytes of request bodies and files per key and day; 0: no limit")
     ] = 102_400 * MIB
     key_worker_seconds_per_day: Annotated[
-        int, Meta(ge=0, description="seconds of worker processes that a key uses in a day; 0: no limit")
+        int, Meta(ge=0, description="seconds of worker processes per key and day; 0: no limit")
     ] = 86_400
-    key_requests_at_once: Annotated[
-        int, Meta(ge=0, description="HTTP requests of a key in progress at the same time; 0: no limit")
-    ] = 200
-    key_body_bytes: Annotated[
-        int, Meta(ge=0, description="request bodies of a key in memory at the same time; 0: no limit")
-    ] = 256 * MIB
-    key_streams: Annotated[int, Meta(ge=0, description="open streams of a key; 0: no limit")] = 100
-    key_turns: Annotated[int, Meta(ge=0, description="running turns of a key; 0: no limit")] = 100
-    key_sessions: Annotated[int, Meta(ge=0, description="live sessions of a user; 0: no limit")] = 10_000
+    key_requests_at_once: Annotated[int, Meta(ge=0, description="concurrent HTTP requests per key; 0: no limit")] = 200
+    key_body_bytes: Annotated[int, Meta(ge=0, description="request bodies in memory per key; 0: no limit")] = 256 * MIB
+    key_streams: Annotated[int, Meta(ge=0, description="open streams per key; 0: no limit")] = 100
+    key_turns: Annotated[int, Meta(ge=0, description="running turns per key; 0: no limit")] = 100
+    key_sessions: Annotated[int, Meta(ge=0, description="live sessions per user; 0: no limit")] = 10_000
     key_disk_bytes: Annotated[
-        int, Meta(ge=0, description="messages and files of a user's logged sessions on disk; 0: no limit")
+        int, Meta(ge=0, description="bytes on disk per user for messages and files of logged sessions; 0: no limit")
     ] = 20_480 * MIB
     key_memory_bytes: Annotated[
-        int, Meta(ge=0, description="messages and files of a user's unlogged sessions in memory; 0: no limit")
+        int, Meta(ge=0, description="bytes in memory per user for messages and files of unlogged sessions; 0: no limit")
     ] = 192 * MIB
 
     # connections and the process
+    partial_seconds: Annotated[
+        float, Meta(ge=0, description="time a cancelled turn has to answer from what it has read (0: none)")
+    ] = 8.0
+    drain_seconds: Annotated[
+        float, Meta(ge=0, description="time after SIGTERM in which the service still serves, but is not ready")
+    ] = 5.0
     stop_seconds: Annotated[float, Meta(ge=0, description="time running turns have to finish at shutdown")] = 5.0
     body_idle_seconds: Annotated[float, Meta(gt=0, description="maximum pause within a request body")] = 30.0
     head_seconds: Annotated[float, Meta(gt=0, description="time a client has to send a request's head")] = 10.0
@@ -162,10 +180,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(ge=1, description="maximum unauthenticated connections; the oldest is dropped")
     ] = 500
     max_keyless_per_peer: Annotated[
-        int, Meta(ge=1, description="the same from one address; not used behind a proxy, whose address all share")
+        int, Meta(ge=1, description="maximum unauthenticated connections per address; ignored behind a proxy")
     ] = 100
     max_connections: Annotated[
-        int, Meta(ge=1, description="maximum connections; fewer if the process may open fewer files")
+        int, Meta(ge=1, description="maximum connections; lower if the limit on open files is lower")
     ] = 10_000
     max_head_bytes: Annotated[int, Meta(ge=1, description="maximum size of a request's URL and headers together")] = (
         65_536
@@ -175,6 +193,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         tuple[str, ...],
         Meta(description="host names the service answers to (default: loopback names; any behind a proxy)"),
     ] = ()
+    chat_streaming: Annotated[
+        bool, Meta(description="answer stream: true on /chat/completions with server-sent events")
+    ] = False
     metrics: Annotated[bool, Meta(description="serve GET /metrics")] = False
     metrics_users: Annotated[tuple[str, ...], Meta(description="users whose keys may read GET /metrics")] = ("local",)
     hsts_seconds: Annotated[

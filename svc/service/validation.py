@@ -21,6 +21,8 @@ def decode(data: bytes, kind: type[T]) -> T:
         InvalidRequestError: The data is not JSON or does not match the type; ``param`` is the path of the field.
     """
     try:
+        if not data.isascii():
+            data.decode()  # msgspec does not look into what it leaves undecoded
         return msgspec.json.decode(data, type=kind)
     except msgspec.ValidationError as error:
         text = str(error)

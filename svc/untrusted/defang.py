@@ -17,6 +17,7 @@ import ipaddress
 import re
 from functools import cache
 from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from svc.untrusted.characters import without_hidden
 
@@ -25,37 +26,79 @@ if TYPE_CHECKING:
 
 DOT = "\ue000"  # private use: never part of a text that means anything
 _OPEN, _CLOSE = r"[\[({<⟨【]", r"[\])}>⟩】]"
+_ANY = r"[\[\](){}<>⟨⟩【】]"
 _SPACE = r"[ \t]{0,2}"
+_TOP = (
+    r"(?:com|net|org|info|biz|edu|gov|mil|int|ru|su|cn|io|co|de|uk|fr|nl|it|es|pl|br|in|jp|kr|ir|tr|ua|us|eu|ca|au|ch|at|be"
+    r"|cz|se|no|fi|dk|ro|hu|gr|pt|me|tv|cc|tk|ml|ga|cf|gq|pw|ws|to|top|xyz|club|site|online|icu|shop|live|life|app|dev"
+    r"|space|website|store|tech|vip|win|host|press|fun|work|cloud|link|click|monster|onion|example|tld)(?![\w-])"
+)
+"""Ends of names that a writer may have spelled so that no rule of brackets finds them: the commonest of them."""
 
 _SCHEMES = re.compile(
     r"(?<![A-Za-z0-9])(?:"
-    r"(?P<http>h[tx*_]{1,3}p|h\[?[tx]{2}\]?p|\[h[tx]{2}p\]|hxxx?p|hppt|meow|h[tx]{2}\[p\])(?P<s>\[?s\]?|x)?"
-    r"|(?P<ftp>f[xt*]p)(?P<fs>s)?"
-    r")(?P<sep>[ \t]?\[?\(?:\]?\)?(?://|\\\\|\[//\]|\(//\)|\[/\]\[/\])[\])]?|\[:?//\])",
+    r"(?P<http>h[tx*_]{1,3}p|h\[?[tx]{2}\]?p|\[h[tx]{2}p\]|hxxx?p|hppt|h00p|meow|h[tx]{2}\[p\]|x{4})(?P<s>\[?s\]?|x)?"
+    r"|(?P<ftp>f[xt*]p|ftx)(?P<fs>s)?"
+    r")(?P<sep>[ \t]?\[?\(?:\]?\)?(?:/{2,3}|\\\\|\[//\]|\(//\)|\[/\]\[/\])[\])]?|\[:?//\])",
+    re.IGNORECASE,
+)
+_PLAIN_SCHEME = re.compile(
+    r"(?<![A-Za-z0-9])[\[(]?(?P<http>https?|hxxps?)[\])]?(?:__|//|[ \t]?[!&@*]?:/{1,3}|[ \t]:/{2,3})[ \t]{0,2}"
+    rf"(?=[\w-]{{1,63}}(?:{_SPACE}{_ANY}{{0,3}}[.,{DOT}]{_ANY}{{0,3}}{_SPACE}[\w-]{{1,63}}){{1,6}}(?![\w.-]))",
     re.IGNORECASE,
 )
 _BRACKETED_SCHEME = re.compile(
     r"(?<=[A-Za-z])[\[({]://[\])}]|(?<=[A-Za-z])[\[({]:[\])}]//|(?<=[A-Za-z]):[\[({]//[\])}]"
 )
 _DOT = re.compile(
-    rf"{_SPACE}{_OPEN}{_SPACE}(?:\.|,|dot|DOT|Dot|punkt|d0t){_SPACE}{_CLOSE}{_SPACE}(?=[\w\[(-])"
+    rf"{_SPACE}{_OPEN}(?:{_SPACE}{_OPEN}){{0,6}}{_SPACE}(?:\.|,|dot|DOT|Dot|punkt|punto|d0t){_SPACE}{_CLOSE}{{1,4}}"
+    r"[ \t]{0,3}(?=[\w\[(-])"
     r"|(?<=[\w\])])\[\.(?=\w)|(?<=\w)\.\](?=\w)|(?<=\w)\(\.(?=\w)|(?<=\w)\.\)(?=\w)|(?<=\w)\\\.(?=(?:com"
     r"|net|org|info|ru|cn|io|top|xyz|biz)\b)"
     r"|(?<=\w)[\u3002\uff0e\uff61](?=\w)|(?<=\w)\[\.?(?=(?:com|net|org|info|ru|cn|io)\b)(?!\.?\w+\[)|(?<=[a-z0-9])_dot_(?=[a-z])"
+    rf"|(?<=\w)dot\](?={_TOP})|(?<=\w)\[dot(?={_TOP})|(?<=[a-z0-9])DOT(?={_TOP})|(?<=\w)-dot-(?={_TOP}(?![.@]))"
+    rf"|(?<={DOT}com)[ \t]{{0,4}}\[[ \t]{{0,3}}\.(?=[a-z]{{2,3}}(?![\w.]))"
 )
+_ODD_ADDRESS = re.compile(
+    r"(?<![\w.])\d{1,3}(?:[\[\](){}\\]{0,10}\.[\[\](){}\\]{0,10}\d{1,3}){3}(?![\w\\])(?!\.\d)"
+    r"|(?<=://)\d{1,3}(?:,\d{1,3}){3}(?![\w,])"
+)
+_ODD_NAME = re.compile(
+    r"(?<![\w.\[\](){}/\\-])[\[({]?[\w-]{1,63}(?:[\[\](){}]{0,3}\.[\[\](){}]{0,3}[\w-]{1,63}){1,8}(?![\w(\[{.-])"
+)
+_ODD_DOT = re.compile(r"[\[\](){}]{0,3}\.[\[\](){}]{0,3}")
+_ESCAPED_NAME = re.compile(
+    rf"(?<![\w\\/:.-])(?:[\w-]{{1,63}}[ \t]?\\{{0,6}}\.[ \t]?){{0,6}}[\w-]{{1,63}}[ \t]?\\{{1,6}}\.[ \t]?{_TOP}"
+)
+_ESCAPED_SLASHES = re.compile(r"(?<![A-Za-z0-9])(?:https?|ftp):\\?/\\?/[^\s\"'<>]{1,4000}", re.IGNORECASE)
+_SPACED_NAME = re.compile(
+    rf"(?<=://)(?=[^\s/]{{1,200}} )(?:[\w-]{{1,63}}[ \t]?[.{DOT}][ \t]?){{1,6}}{_TOP}(?P<path>[ \t]?/(?=\S|$))?"
+)
+_COMMA_NAME = re.compile(rf"(?<=://)(?:[\w-]{{1,63}},){{1,5}}{_TOP}(?![,.])")
+_CUT_SLASH = re.compile(rf"(?<=://)[\w.{DOT}:-]{{1,200}}(?:[\[(]/[\])]?|/[\])])(?=\w)")
+_ENCODED_ADDRESS = re.compile(r"(?<![^\s\"'<>(,;\[])https?%3A%2F%2F[^\s\"'<>&]{3,2000}", re.IGNORECASE)
 _TAIL_BRACKET = re.compile(rf"(?<={DOT})([A-Za-z0-9-]{{2,63}})\](?![\w.])")
-_AT = re.compile(rf"{_SPACE}{_OPEN}{_SPACE}(?:@|at|AT|At|et){_SPACE}{_CLOSE}{_SPACE}(?=[\w-])|_at_(?=[\w-]+{DOT})")
-_COLON_OR_SLASH = re.compile(r"(?<=[\w\])])[\[({]([:/])[\])}](?=[\w/\[:]|$)", re.MULTILINE)
-_SPELLED_DOT = re.compile(
-    r"(?<=\w) (?:DOT|dot) (?=(?:[\w-]+ (?:DOT|dot) )?(?:com|net|org|info|biz|ru|cn|io|onion|co|de|uk|top|xyz)\b)"
+_AT = re.compile(
+    rf"{_SPACE}{_OPEN}{_SPACE}(?:@|at|AT|At|et|ET|arroba){_SPACE}{_CLOSE}{_SPACE}(?=[\w-])|_at_(?=[\w-]{{1,63}}{DOT})"
 )
-_SPELLED_AT = re.compile(rf"(?<=\w) (?:AT|at) (?=[\w-]+{DOT})")
+_HYPHEN = re.compile(rf"(?<=[A-Za-z0-9])\[-\](?=[\w-]{{1,63}}[.{DOT}\[])")
+_COLON_OR_SLASH = re.compile(r"(?<=[\w\])])[\[({]([:/])[\])}](?=[\w/\[:]|$)", re.MULTILINE)
+_COLONS = re.compile(r"(?<=[0-9A-Fa-f:\]])\[:\](?=[0-9A-Fa-f\[])|\[:\](?=[0-9A-Fa-f]{1,4}:)")
+_SPELLED_DOT = re.compile(rf"(?<=\w) {{1,2}}(?:DOT|dot) {{1,2}}(?=(?:[\w-]+ (?:DOT|dot) )?{_TOP})")
+_SPELLED_AT = re.compile(rf"(?<=\w) (?:AT|at) (?=[\w-]{{1,63}}{DOT})")
+_HOST_AFTER = rf"(?=(?:[\w-]{{1,63}}[.{DOT}]){{1,4}}{_TOP})"
+_SPACED_AT = re.compile(
+    rf"(?<=\w)(?: {{0,2}}@ {{1,2}}| {{1,2}}@ {{0,2}})(?=[\w-]{{1,63}}{DOT})"
+    rf"|(?<=\w) {{1,2}}(?:@|AT) {{1,2}}{_HOST_AFTER}|(?<=[a-z0-9])AT{_HOST_AFTER}(?=[a-z0-9])"
+)
 
 # One scan that tells whether any of the substitutions above can change the text: most logs hold no harmless form
 _MARK = re.compile(
-    r"[\[({<⟨【][ \t]{0,2}(?:[.,:/@]|dot|punkt|d0t|at\b|et\b|s\])|[.:/][\])}]|[\u3002\uff0e\uff61]|_(?:dot|at)_| (?:dot"
-    r"|at) |\\\.(?=[a-z]{2,4}\b)"
-    r"|x{1,3}ps?[\[(]?:|\*\*ps?|meow:|h(?:_|ppt)|\]ps?|\[p\]|ps?\]:|tps?:\\\\|fxp",
+    r"[\[({<⟨【][ \t]{0,2}(?:[.,:/@\[(-]|dot|punkt|punto|d0t|arroba|at\b|et\b|s\])|[.:/][\])}]|[\[\](){}]\.|\.[\[({]"
+    r"|[\u3002\uff0e\uff61]|_(?:dot|at)_|-dot-| (?:dot|at) |DOT|AT|[ @]@|@ |dot\]|\[dot"
+    r"|\\{1,6}\. ?(?:[a-z]|\d)|x{1,3}ps?[\[(]?:|\*\*ps?|meow:|h(?:_|ppt|00p)|\]ps?|\[p\]|ps?\]:|tps?:\\|f(?:xp|tx)|x{4}"
+    r"|tps?(?:__|//|[ \t]?[!&@*]?:/ ?|[ \t]:/|:///)(?!/?[\w.-])|tps?(?:__|//|[!&@* \t]:)|http:///|https:///|https?%3A|://[^\s/.]{1,63},"
+    r"|[\w:]\\/|:// |://[\w.-]{1,200} ",
     re.IGNORECASE,
 )
 
@@ -65,14 +108,54 @@ def refang(text: str) -> str:
     text = without_hidden(text).replace(DOT, "")
     if _MARK.search(text) is None:
         return text
+    text = _ESCAPED_SLASHES.sub(lambda match: match[0].replace("\\/", "/"), text)
+    text = _ENCODED_ADDRESS.sub(_unquoted, text)
     text = _SCHEMES.sub(_scheme, text)
     text = _BRACKETED_SCHEME.sub("://", text)
+    text = _ODD_ADDRESS.sub(_odd_address, text)
     text = _DOT.sub(DOT, text)
+    text = _PLAIN_SCHEME.sub(lambda match: f"http{'s' if match['http'][-1] in 'sS' else ''}://", text)
+    text = _ESCAPED_NAME.sub(lambda match: _ESCAPED_DOT.sub(DOT, match[0]), text)
+    text = _ODD_NAME.sub(_odd_name, text)
     text = _TAIL_BRACKET.sub(r"\1", text)
+    text = _COLONS.sub(":", text)
     text = _COLON_OR_SLASH.sub(r"\1", text)
+    text = _CUT_SLASH.sub(lambda match: match[0].rstrip("[](/)") + "/", text)
+    text = _COMMA_NAME.sub(lambda match: match[0].replace(",", DOT), text)
+    text = _SPACED_NAME.sub(lambda match: re.sub(r"[ \t]", "", match[0]).replace(".", DOT), text)
+    text = _HYPHEN.sub("-", text)
     text = _SPELLED_DOT.sub(DOT, text)
     text = _SPELLED_AT.sub("@", text)
-    return _AT.sub("@", text)
+    text = _AT.sub("@", text)
+    return _SPACED_AT.sub("@", text)
+
+
+_ESCAPED_DOT = re.compile(r"[ \t]?\\{0,6}\.[ \t]?")
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    """An address that is percent-encoded as a whole; it stays as it is if it holds white space."""
+    found = unquote(match[0])
+    return match[0] if any(char.isspace() or not char.isprintable() for char in found) else found
+
+
+def _odd_address(match: re.Match[str]) -> str:
+    parts = re.findall(r"\d+", match[0])
+    is_plain = len(match[0]) == sum(map(len, parts)) + 3 and "." in match[0]
+    return match[0] if is_plain or any(int(part) > 255 for part in parts) else DOT.join(parts)
+
+
+def _odd_name(match: re.Match[str]) -> str:
+    """A name with stray brackets at its dots, as ``www].evil].com``; brackets of code are in pairs around something."""
+    raw = match[0]
+    opened, bare = raw[0] in "[({", raw.lstrip("[({")
+    name = _ODD_DOT.sub(DOT, bare)
+    if len(name) == len(bare) or re.fullmatch(_TOP, name.rpartition(DOT)[2], re.IGNORECASE) is None:
+        return raw
+    is_code = re.search(r"[\])}]\.(?![\[\](){}])", bare) is not None and raw.count("]") + raw.count(")") == 1
+    if is_code and not (opened and bare[:3].lower() == "www"):
+        return raw
+    return name if not opened or bare[:3].lower() == "www" else raw[0] + name
 
 
 def _scheme(match: re.Match[str]) -> str:

@@ -14,7 +14,7 @@ from svc.untrusted.defang import break_links, defang_text
 
 MAX_TITLE_CHARS = 200  # of a fold
 MAX_CELL_CHARS = 160  # of a piece of evidence in a table; the findings hold it whole
-TABLE_ROWS = 25  # that a reader looks through; all rows stand in the findings
+TABLE_ROWS = 25  # that a reader looks through; all rows are in the findings
 
 _EMPHASIS = re.compile(r"[\\*_~$!]")
 _ACTIVE = re.compile(r"(\[[.@:]\](?![(\[:]))|[&<\[\]`|{}]|(?<=(?<!:)/)/")

@@ -13,26 +13,31 @@ from typing import TYPE_CHECKING
 
 from svc.errors import SvcError
 from svc.untrusted.characters import one_line
+from svc_jupyter.answers import shown_here
 from svc_jupyter.answers.finding_identity import summaries
 from svc_jupyter.answers.findings import (
     COLUMNS,
     COVERAGE_COLUMNS,
-    Row,
     coverage_rows,
-    frame_of,
-    frame_of_file,
     reference_in,
     rows_of,
+    rows_of_file,
 )
 from svc_jupyter.answers.picture import KINDS, Picture
 from svc_jupyter.answers.signing import is_signed, sign_if_possible
-from svc_jupyter.answers.status_mark import marked_markdown, marked_text, unverified_markdown, unverified_text
+from svc_jupyter.answers.status_mark import (
+    marked_markdown,
+    marked_text,
+    partial_markdown,
+    partial_text,
+    unverified_markdown,
+    unverified_text,
+)
+from svc_jupyter.answers.table import Table
 from svc_jupyter.errors import AskError
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pandas
 
     from svc import AnswerStatus, Message, Usage
 
@@ -91,25 +96,34 @@ class Answer:
     def markdown(self) -> str:
         """The answer as Markdown that is safe to render anywhere; indicators outside code are defanged.
 
-        It begins with a mark if the question was not answered, its evidence not examined, or a stored answer is not
-        verified.
+        It begins with a mark if the question was not answered or cancelled, its evidence not examined, or a stored
+        answer is not verified.
         """
         from svc.untrusted.markdown import safe_markdown  # imported with the first answer
 
         shown = marked_markdown(safe_markdown(self.raw), self.status)
+        shown = partial_markdown(shown) if self.is_partial else shown
         return shown if self.origin.is_verified else unverified_markdown(shown)
 
     @cached_property
     def text(self) -> str:
         """The answer without markup, for a ticket or a terminal; indicators outside code are defanged.
 
-        It begins with a mark if the question was not answered, its evidence not examined, or a stored answer is not
-        verified.
+        It begins with a mark if the question was not answered or cancelled, its evidence not examined, or a stored
+        answer is not verified.
         """
         from svc.untrusted.markdown import plain_text  # imported with the first answer
 
         shown = marked_text(plain_text(self.raw), self.status)
+        shown = partial_text(shown) if self.is_partial else shown
         return shown if self.origin.is_verified else unverified_text(shown)
+
+    @cached_property
+    def is_partial(self) -> bool:
+        """Whether the question was cancelled, so that this is what was found in the part that was read until then."""
+        from svc.messages import PARTIAL_ANSWER_TITLE
+
+        return any(m.message_type == "result" and m.title == PARTIAL_ANSWER_TITLE for m in self.messages)
 
     @cached_property
     def status(self) -> AnswerStatus | None:
@@ -119,13 +133,13 @@ class Answer:
         return status_of(self.messages)
 
     @cached_property
-    def coverage(self) -> pandas.DataFrame | list[Row]:
-        """How far each input was read: a DataFrame if pandas is installed, otherwise a list of dicts.
+    def coverage(self) -> Table:
+        """How far each input was read: a list of dicts with ``.to_pandas()`` and ``.to_polars()``.
 
         Columns: name, state, read_as, unit, understood, total, looked_for, not_covered, reason, skill, findings, size,
         label. Empty if it is unknown.
         """
-        return frame_of(coverage_rows(self.messages), COVERAGE_COLUMNS)
+        return Table(coverage_rows(self.messages), COVERAGE_COLUMNS)
 
     @cached_property
     def pictures(self) -> tuple[Picture, ...]:
@@ -139,29 +153,30 @@ class Answer:
         )
 
     @cached_property
-    def findings(self) -> pandas.DataFrame | list[Row]:
-        """The findings, most severe first: a DataFrame if pandas is installed, otherwise a list of dicts.
+    def findings(self) -> Table:
+        """The findings, most severe first: a list of dicts with ``.to_pandas()`` and ``.to_polars()``.
 
-        Columns: kind, severity, confidence, title, why, techniques, where, excerpt, and the facts of each kind. Many
-        findings are fetched from the session when they are first needed.
-
-        Times are datetime64: in UTC if the evidence states the zone, otherwise without one; ``findings.attrs["zones"]``
-        says which ("UTC", "not stated", "mixed"). In a column that mixes such times, or has times without a year, they
-        are single Timestamps or texts. Counts are integers, also if some are missing. Lists and tables in a cell are
-        lists and lists of dicts, whose times are texts.
+        Each has kind, severity, confidence, title, why, techniques, where, excerpt, and the facts of its kind
+        (docs/skills.md). Times are texts in ISO 8601; the DataFrames have them as times. Many findings are fetched from
+        the session when they are first needed.
 
         Raises:
             AskError: They cannot be fetched, for example because the session has expired.
         """
         content = self._findings_file
-        return frame_of(rows_of(self.messages), COLUMNS) if content is None else frame_of_file(content)
+        return Table(rows_of(self.messages) if content is None else rows_of_file(content), COLUMNS)
 
     @cached_property
-    def indicators(self) -> pandas.DataFrame | list[Row]:
-        """The indicators among the findings, in the same form: type, value (not defanged), defanged, count, scope …"""
-        if (content := self._findings_file) is not None:
-            return frame_of_file(content, "indicator")
-        return frame_of([row for row in rows_of(self.messages) if row["kind"] == "indicator"], COLUMNS)
+    def indicators(self) -> Table:
+        """The indicators among the findings, in the same form: type, value (not defanged), defanged, count, scope …
+
+        Raises:
+            AskError: They cannot be fetched, for example because the session has expired.
+        """
+        content = self._findings_file
+        if content is not None:
+            return Table(rows_of_file(content, "indicator"), COLUMNS)
+        return Table([row for row in rows_of(self.messages) if row["kind"] == "indicator"], COLUMNS)
 
     @cached_property
     def _findings_file(self) -> bytes | None:
@@ -187,6 +202,10 @@ class Answer:
 
         return sum((m.usage for m in self.messages if m.message_type == "result" and m.usage), start=Usage())
 
+    def _ipython_display_(self) -> None:
+        if not shown_here.take(self):
+            raise NotImplementedError  # so IPython displays the MIME bundle
+
     def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> tuple[Bundle, Bundle]:
         if not self.is_logged and not os.environ.get("SVC_ANSWERS_KEEP_UNLOGGED"):
             return {"text/markdown": self.markdown, "text/plain": self.text}, {}
@@ -197,6 +216,8 @@ class Answer:
         data: Bundle = {"text/markdown": self.markdown, "text/plain": self.text, MIME_TYPE: shown}
         if self.status is not None:  # otherwise absent, as in notebooks that were run before answers had a status
             shown["status"] = self.status
+        if self.is_partial:
+            shown["is_partial"] = True
         last = self.messages[-1] if self.messages else None
         provenance: Bundle = {
             "session_id": self.session_id,

@@ -1,32 +1,28 @@
 """The findings and the coverage of a turn as rows, one per finding or input, from its ``source`` messages.
 
-If a message cannot hold all findings, they are made into a table from the session's findings file.
+If a message cannot hold all findings, the rows are those of the session's findings file.
 
-A row has the columns of ``COLUMNS`` and the facts of its kind (docs/skills.md); in a DataFrame they are typed
-(``columns.py``). Source messages of other assistants, in other forms, have no rows.
+A row has the columns of ``COLUMNS`` and the facts of its kind (docs/skills.md). ``table.py`` holds the rows. Source
+messages of other assistants, in other forms, have no rows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from math import nan
 from typing import TYPE_CHECKING, cast
 
 import msgspec
 
 from svc import InputCoverage
 from svc.findings_file import FACTS, Block, Reference, members, reference
-from svc_jupyter.answers.columns import typed_frame
+from svc_jupyter.answers.table import Row
 
 if TYPE_CHECKING:
-    import pandas
-
     from svc import Message
 
 COLUMNS = ("kind", "severity", "confidence", "title", "why", "techniques", "where", "excerpt")
 COVERAGE_COLUMNS = InputCoverage.__struct_fields__
 MAX_SHARED = 1_000  # different texts of a column up to which equal ones share an object
-Row = dict[str, object]
 
 
 class _Evidence(msgspec.Struct):
@@ -60,47 +56,26 @@ def coverage_rows(messages: Sequence[Message]) -> list[Row]:
     return [msgspec.structs.asdict(one) for one in coverage.inputs] if coverage else []
 
 
-def frame_of(rows: list[Row], columns: Sequence[str]) -> pandas.DataFrame | list[Row]:
-    """Convert the rows to a DataFrame if pandas is installed; without rows it has these columns."""
-    try:
-        import pandas
-    except ImportError:
-        return rows
-    if not rows:
-        return pandas.DataFrame(columns=list(columns))
-    names = dict.fromkeys(name for row in rows for name in row)
-    return typed_frame({name: [row.get(name, nan) for row in rows] for name in names})
-
-
 def reference_in(messages: Iterable[Message]) -> Reference | None:
     """Return what names the findings file of a turn; None if its messages hold all findings."""
     named = (reference(message.content or "") for message in messages if _is_json_source(message))
     return next((one for one in named if one is not None), None)
 
 
-def frame_of_file(content: bytes, kind: str = "") -> pandas.DataFrame | list[Row]:
-    """Return the findings in a findings file, or those of one kind, in the form that ``frame_of`` gives rows.
+def rows_of_file(content: bytes, kind: str = "") -> list[Row]:
+    """Return the findings in a findings file, or those of one kind, as ``rows_of`` returns those of messages.
 
     Raises:
         ValueError: The file is damaged, or another version wrote it.
     """
-    blocks = (block for _, block in members(content) if not kind or block.kind == kind)
-    try:
-        import pandas  # noqa: F401 - typed_frame needs it
-    except ImportError:
-        tables = map(_columns, blocks)
-        return [dict(zip(table, row, strict=True)) for table in tables for row in zip(*table.values(), strict=True)]
-    columns: dict[str, list[object]] = {name: [] for name in COLUMNS}
     memos: dict[str, dict[object, object]] = {}
-    count = 0
-    for block in blocks:
-        new = _columns(block)
-        for name in new:
-            columns.setdefault(name, [nan] * count)
-        for name, values in columns.items():
-            values.extend(_shared(new[name], memos.setdefault(name, {})) if name in new else [nan] * block.count)
-        count += block.count
-    return typed_frame(columns)
+    found: list[Row] = []
+    for _, block in members(content):
+        if kind and block.kind != kind:
+            continue
+        columns = {name: _shared(values, memos.setdefault(name, {})) for name, values in _columns(block).items()}
+        found.extend(dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    return found
 
 
 def _columns(block: Block) -> dict[str, Sequence[object]]:

@@ -12,19 +12,18 @@ import hmac
 import json
 import os
 import secrets
-import stat
-import tempfile
 from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from svc._atomic_file import write_atomic
 from svc.config import state_folder
+from svc.process_safety.private_files import make_private_folder, problem_with
 
 VARIABLE = "SVC_ANSWERS_KEY_FILE"
 MIN_CHARACTERS = 32
 _OWN_NAME = "answers.key"
 _MAX_BYTES = 65_536
-_OF_OTHERS = stat.S_IWGRP | stat.S_IRWXO  # a group may read a team's key; nobody else may read or change it
 _LOCK_SECONDS = 10
 
 
@@ -90,10 +89,11 @@ def _read(path: Path) -> list[bytes]:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
             content = file.read(_MAX_BYTES)
+        problem = problem_with(path, status)
     except OSError as error:
         raise KeyFileError(f"the key file {path} cannot be read: {error.strerror or error}") from error
-    if os.name == "posix":
-        _check_owner(path, status)
+    if problem:
+        raise KeyFileError(f"the key file {path} is not private: {problem}")
     keys = [line.strip() for line in content.splitlines() if line.strip()]
     if not keys or any(len(key) < MIN_CHARACTERS for key in keys):
         raise KeyFileError(
@@ -103,26 +103,14 @@ def _read(path: Path) -> list[bytes]:
     return keys
 
 
-def _check_owner(path: Path, status: os.stat_result) -> None:
-    if status.st_uid not in (os.geteuid(), 0):
-        raise KeyFileError(f"the key file {path} belongs to another user.")
-    if status.st_mode & _OF_OTHERS:
-        raise KeyFileError(f"others can read or change the key file {path}. Run: chmod 600 {path}")
-
-
 def _make(path: Path) -> None:
     """Make a key. Kernels that start at the same time make one."""
     try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(path.parent)
         with FileLock(f"{path}.lock", timeout=_LOCK_SECONDS):
             if path.exists():
                 return
-            descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".answers.")  # mode 0600
-            with os.fdopen(descriptor, "w") as file:
-                file.write(secrets.token_hex(32) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
-            Path(name).replace(path)
+            write_atomic(path, f"{secrets.token_hex(32)}\n".encode())
     except (OSError, Timeout) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise KeyFileError(

@@ -27,6 +27,8 @@ _NOTICES = {
 }
 UNVERIFIED = "not verified: edited or from another machine"
 _UNVERIFIED_ADVICE = "This stored answer may not be the analyst's. Ask again with --answers refresh."
+PARTIAL_LABEL = "partial answer"
+_PARTIAL_NOTICE = "The question was cancelled before all evidence was read: this is not a negative result."
 _START = re.compile(r"([#>\s]*)[*_]*(.*)")
 """The first line: Markdown that must stay at its start, emphasis, and what it says."""
 
@@ -56,6 +58,16 @@ def unverified_text(text: str) -> str:
     return f"{_unverified('')}\n\n{text}"
 
 
+def partial_markdown(markdown: str) -> str:
+    """Return the Markdown of a cancelled question's answer after a mark that it is partial."""
+    return f"{_partial('**')}\n\n{markdown}"
+
+
+def partial_text(text: str) -> str:
+    """Return the plain text of a cancelled question's answer after a mark that it is partial."""
+    return f"{_partial('')}\n\n{text}"
+
+
 def pinned_note(stored_at: float) -> str:
     """Say that an answer was not asked for: "pinned answer of 2026-11-22 10:00 UTC, not asked again"."""
     try:
@@ -69,12 +81,16 @@ def _unverified(bold: str) -> str:
     return f"{SYMBOL} {bold}{UNVERIFIED.capitalize()}.{bold} {_UNVERIFIED_ADVICE}"
 
 
+def _partial(bold: str) -> str:
+    return f"{SYMBOL} {bold}{PARTIAL_LABEL.capitalize()}.{bold} {_PARTIAL_NOTICE}"
+
+
 def headline(text: str) -> str:
     """Return the first line of an answer's plain text that is not only a mark; empty if there is none.
 
     Several verdicts are a list; its first item comes without its bullet.
     """
-    notices = {*(_notice(status, "") for status in UNANSWERED), _unverified("")}
+    notices = {*(_notice(status, "") for status in UNANSWERED), _unverified(""), _partial("")}
     first = next((line for line in text.splitlines() if line.strip() and line not in notices), "")
     return first.removeprefix("- ")
 

@@ -10,7 +10,7 @@ from svc import AnswerStatus, Message, MessageType, State
 from svc.untrusted.characters import printable
 from svc.untrusted.markdown import plain_text, safe_code, safe_markdown
 from svc_jupyter.answers.redaction import redact
-from svc_jupyter.answers.status_mark import marked_markdown, marked_text
+from svc_jupyter.answers.status_mark import marked_markdown, marked_text, partial_markdown, partial_text
 
 MAX_TURNS = 50
 MAX_CHARACTERS = 100_000  # of questions and answers together; the oldest turns are left out
@@ -25,6 +25,7 @@ class _Exchange:
     question: str
     answer: str
     status: AnswerStatus | None
+    is_partial: bool = False
 
     @property
     def length(self) -> int:
@@ -33,7 +34,11 @@ class _Exchange:
 
 def is_shown(message: Message) -> bool:
     """Whether a transcript shows the message."""
-    return message.message_type in _KINDS or (message.message_type == MessageType.INFO and message.state == State.END)
+    return (
+        message.message_type in _KINDS
+        or message.is_partial_answer
+        or (message.message_type == MessageType.INFO and message.state == State.END)
+    )
 
 
 def bundle(messages: Sequence[Message], *, css_class: str) -> dict[str, str]:
@@ -44,9 +49,9 @@ def bundle(messages: Sequence[Message], *, css_class: str) -> dict[str, str]:
     left_out = f"The first {len(turns) - len(kept):,} are omitted." if len(kept) < len(turns) else ""
     first = len(turns) - len(kept) + 1
     heads = [f"Question {number:,}" for number in range(first, len(turns) + 1)]
-    parts = [f"**{head}**\n\n{safe_code(turn.question)}\n\n{marked_markdown(_safe(turn.answer), turn.status)}"
+    parts = [f"**{head}**\n\n{safe_code(turn.question)}\n\n{_markdown(turn)}"
              for head, turn in zip(heads, kept, strict=True)]  # fmt: skip
-    texts = [f"{head}:\n{printable(turn.question)}\n\n{marked_text(plain_text(turn.answer), turn.status)}"
+    texts = [f"{head}:\n{printable(turn.question)}\n\n{_text(turn)}"
              for head, turn in zip(heads, kept, strict=True)]  # fmt: skip
     mark = _mark(css_class)
     return {
@@ -60,6 +65,16 @@ def unlogged_bundle(*, css_class: str) -> dict[str, str]:
     return {"text/markdown": f"{_mark(css_class)}*{UNLOGGED}*", "text/plain": UNLOGGED}
 
 
+def _markdown(turn: _Exchange) -> str:
+    shown = marked_markdown(_safe(turn.answer), turn.status)
+    return partial_markdown(shown) if turn.is_partial else shown
+
+
+def _text(turn: _Exchange) -> str:
+    shown = marked_text(plain_text(turn.answer), turn.status)
+    return partial_text(shown) if turn.is_partial else shown
+
+
 def _mark(css_class: str) -> str:
     return f'<span class="{css_class}"></span>' if css_class else ""
 
@@ -69,6 +84,7 @@ def _turns(messages: Sequence[Message]) -> list[_Exchange]:
     answers: dict[str, str] = {}
     statuses: dict[str, AnswerStatus | None] = {}
     ends: dict[str, str] = {}
+    partial: set[str] = set()
     for message in messages:
         match message.message_type:
             case MessageType.QUERY:
@@ -76,12 +92,18 @@ def _turns(messages: Sequence[Message]) -> list[_Exchange]:
             case MessageType.RESULT:
                 answers[message.turn] = answers.get(message.turn, "") + str(message.get_content())
                 statuses[message.turn] = message.answer_status
+            case MessageType.INFO if message.is_partial_answer:
+                partial.add(message.turn)
+                answers[message.turn] = str(message.get_content())
+                statuses[message.turn] = message.answer_status
             case MessageType.ERROR:
                 ends[message.turn] = f"No answer: {message.get_content()!s}"
             case _:
                 ends.setdefault(message.turn, "")
     return [
-        _Exchange(question, answers.get(turn) or ends.get(turn, "Not answered yet."), statuses.get(turn))
+        _Exchange(
+            question, answers.get(turn) or ends.get(turn, "Not answered yet."), statuses.get(turn), turn in partial
+        )
         for turn, question in questions.items()
     ]
 

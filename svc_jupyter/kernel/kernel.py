@@ -18,6 +18,7 @@ from contextlib import aclosing, asynccontextmanager
 from functools import partial
 from pathlib import Path
 
+import msgspec
 from filelock import Timeout
 
 from svc import (
@@ -47,6 +48,7 @@ from svc_jupyter.kernel_tools.consent import TurnTools
 from svc_jupyter.kernel_tools.tools import ToolCallHandler, ToolRequest
 from svc_jupyter.question import (
     CANCELLED,
+    PARTIAL,
     UNCONFIRMED,
     AskOptions,
     ProgressArea,
@@ -55,6 +57,7 @@ from svc_jupyter.question import (
     TaskReport,
     TurnEvent,
 )
+from svc_jupyter.turn_end import TurnCancelled, TurnInterrupted
 
 _ENVIRONMENT = ("SVC_BASE_URL", "SVC_WS_URL", "SVC_STATE_DIR")
 _STEPS = (MessageType.INFO, MessageType.THINKING)
@@ -72,16 +75,17 @@ class KernelSession:
     """
 
     def __init__(self, kernel_id: str | None, notebook: Path | None = None) -> None:
-        self.keys = service_key.KeyRing()
+        self.keys: service_key.KeyRing = service_key.KeyRing()
         self.known_models: tuple[str, ...] = ()  # from the last listing, for completion
         self.known_sessions: tuple[Session, ...] = ()
-        self.observers = Observers()
-        self.tools = ToolCallHandler()
+        self.observers: Observers = Observers()
+        self.tools: ToolCallHandler = ToolCallHandler()
         self._memory = SessionMemory(kernel_id, notebook)
         self._turn = asyncio.Lock()  # used in the loop's thread only
         self._running_caller = ""  # the caller of the running question
         self._watch: Watch | None = None
         self._last_message: Message | None = None  # the last one sent to the observers
+        self._published: set[str] = set()  # the ids of all that were sent to them
         self._session_lock = threading.RLock()  # guards the client and the session
         self._catching_up: set[asyncio.Task[None]] = set()
         self._loop = LoopThread()
@@ -105,7 +109,7 @@ class KernelSession:
         Raises:
             SvcError: There is no answer.
             OSError: A file cannot be read.
-            KeyboardInterrupt: After the turn was cancelled.
+            TurnInterrupted: After the turn was cancelled.
             TurnTimeoutError: After the turn was cancelled.
         """
         follower = _TurnFollower(
@@ -113,8 +117,13 @@ class KernelSession:
         )
         try:
             self._loop.follow(
-                self._ask_in_turn(question, files, ask_options), on_item=follower.on_item, on_tick=follower.tick
+                self._ask_in_turn(question, files, ask_options),
+                on_item=follower.on_item,
+                on_tick=follower.tick,
+                stop=self.cancel,
             )
+        except KeyboardInterrupt:
+            raise TurnInterrupted(follower.partial_answer(self._client)) from None
         finally:
             follower.leave(self._session)
         return follower.answer(self._client)
@@ -127,14 +136,21 @@ class KernelSession:
         area: ProgressArea,
         timeout_seconds: float | None,
     ) -> Answer:
-        """Like ``ask``, without blocking the event loop. CancelledError is raised after the turn was cancelled."""
+        """Like ``ask``, without blocking the event loop. TurnCancelled is raised after the turn was cancelled."""
         follower = _TurnFollower(
             area, timeout_seconds, partial(self.tools.handle, consent=ask_options.consent, area=area)
         )
         try:
             await self._loop.follow_async(
-                self._ask_in_turn(question, files, ask_options), on_item=follower.on_item, on_tick=follower.tick
+                self._ask_in_turn(question, files, ask_options),
+                on_item=follower.on_item,
+                on_tick=follower.tick,
+                stop=self.cancel,
             )
+        except KeyboardInterrupt:
+            raise TurnInterrupted(follower.partial_answer(self._client)) from None
+        except asyncio.CancelledError:
+            raise TurnCancelled(follower.partial_answer(self._client)) from None
         finally:
             follower.leave(self._session)
         return follower.answer(self._client)
@@ -369,11 +385,14 @@ class KernelSession:
         self._watch = session.watch(lambda message: self._publish_message(session, message)) if session else None
         if session is not previous:
             self._last_message = None
+            self._published.clear()
             self.tools.forget_session()
             self.publish_session()
 
     def _publish_message(self, session: InteractiveSession, message: Message) -> None:
-        if session is self._session and (self._last_message is None or message.seq > self._last_message.seq):
+        """Send a message to the observers, once. A restored service counts from a smaller seq again, so ids decide."""
+        if session is self._session and message.id not in self._published:
+            self._published.add(message.id)
             self._last_message = message
             self.observers.on_message(session.session_id, message)
 
@@ -396,7 +415,8 @@ class KernelSession:
                 return
             with contextlib.suppress(SvcError):  # the next question or a reload shows it
                 for message in await asyncio.to_thread(session.history):
-                    self._publish_message(session, message)
+                    if self._last_message is not None and message.seq > self._last_message.seq:
+                        self._publish_message(session, message)
 
     def _adopt(self, session: InteractiveSession, model: str | None, note: Callable[[str], None]) -> None:
         self._set_session(session)
@@ -426,6 +446,7 @@ class _TurnFollower:
         self._origin = Origin()
         self._deadline = float("inf")
         self._messages: list[Message] = []
+        self._has_partial = False
 
     def on_item(self, item: TurnEvent | Origin) -> None:
         match item:
@@ -446,7 +467,8 @@ class _TurnFollower:
                 self._area.update(who, progress)
             case Message():
                 self._messages.append(item)
-                if item.message_type in _STEPS and item.state != State.END:
+                self._has_partial |= item.is_partial_answer
+                if item.message_type in _STEPS and item.state != State.END and not item.is_partial_answer:
                     self._show(item)
 
     def _show(self, message: Message) -> None:
@@ -470,7 +492,18 @@ class _TurnFollower:
         """Tell the area what it means if the turn was left before its end."""
         if self._sent.session_id:
             is_running = session is not None and session.state == State.RUNNING_AGENT
-            self._area.if_interrupted = UNCONFIRMED if is_running else CANCELLED
+            ended = PARTIAL if self._has_partial else CANCELLED
+            self._area.if_interrupted = UNCONFIRMED if is_running else ended
+
+    def partial_answer(self, client: Svc | None) -> Answer | None:
+        """Return what a cancelled turn found in the part of the evidence that it read; None if it gave nothing."""
+        if not self._has_partial:
+            return None
+        self._messages = [
+            msgspec.structs.replace(message, message_type=MessageType.RESULT) if message.is_partial_answer else message
+            for message in self._messages
+        ]
+        return self.answer(client)
 
     def answer(self, client: Svc | None) -> Answer:
         """Return the answer, whose files are read with ``client`` when they are needed."""

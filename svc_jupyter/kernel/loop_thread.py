@@ -12,6 +12,7 @@ import contextlib
 import os
 import queue
 import threading
+import time
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing
@@ -24,6 +25,7 @@ T = TypeVar("T")
 POLL_SECONDS = 0.1  # how often the caller may redraw
 ASYNC_POLL_SECONDS = 0.02  # Jupyter's interrupt does not wake a running loop; it is noticed at the next wake-up
 CLOSE_SECONDS = 0.9  # for a cancelled stream to tell the service
+PARTIAL_SECONDS = 12.0  # for a stopped turn to answer from what it has read; a second interrupt ends the wait
 
 
 class LoopThread:
@@ -34,9 +36,17 @@ class LoopThread:
         self._pid = 0
 
     def follow(
-        self, stream: AsyncGenerator[T, None], *, on_item: Callable[[T], None], on_tick: Callable[[], None]
+        self,
+        stream: AsyncGenerator[T, None],
+        *,
+        on_item: Callable[[T], None],
+        on_tick: Callable[[], None],
+        stop: Callable[[], bool] = lambda: False,
     ) -> None:
         """Run the stream to its end; call ``on_item`` with each item and ``on_tick`` often, both in this thread.
+
+        At the first interrupt, ``stop`` is called in a thread of its own. If it returns True, the stream is going to
+        end by itself, and is followed for up to ``PARTIAL_SECONDS``.
 
         Raises:
             Exception: Whatever the stream raises.
@@ -44,26 +54,55 @@ class LoopThread:
                 which takes ``CLOSE_SECONDS`` at most.
         """
         running = _RunningStream(stream, self._running_loop())
+
+        def step() -> None:
+            running.deliver_next(on_item)
+            on_tick()
+
         try:
             while not running.is_over():
-                running.deliver_next(on_item)
-                on_tick()
+                step()
+        except KeyboardInterrupt:
+            try:
+                ending = _Ending(stop)
+                while ending.is_awaited() and not running.is_over():
+                    step()
+            finally:
+                running.cancel()
+            raise
         except BaseException:
             running.cancel()
             raise
         running.raise_failure()
 
     async def follow_async(
-        self, stream: AsyncGenerator[T, None], *, on_item: Callable[[T], None], on_tick: Callable[[], None]
+        self,
+        stream: AsyncGenerator[T, None],
+        *,
+        on_item: Callable[[T], None],
+        on_tick: Callable[[], None],
+        stop: Callable[[], bool] = lambda: False,
     ) -> None:
         """Like ``follow``, without blocking the running event loop. Cancelling the task closes the stream."""
         running = _RunningStream(stream, self._running_loop())
         ended = running.ended_future()
+
+        async def step() -> None:
+            await asyncio.wait([ended], timeout=ASYNC_POLL_SECONDS)  # wait_for and await miss the interrupt on 3.11
+            running.deliver_all(on_item)
+            on_tick()
+
         try:
             while not running.is_over():
-                await asyncio.wait([ended], timeout=ASYNC_POLL_SECONDS)  # wait_for and await miss the interrupt on 3.11
-                running.deliver_all(on_item)
-                on_tick()
+                await step()
+        except (KeyboardInterrupt, asyncio.CancelledError):
+            try:
+                ending = _Ending(stop)
+                while ending.is_awaited() and not running.is_over():
+                    await step()
+            finally:
+                running.cancel()
+            raise
         except BaseException:
             running.cancel()
             raise
@@ -100,6 +139,27 @@ async def _drain(stream: AsyncGenerator[T, None], on_item: Callable[[T], None]) 
     async with aclosing(stream) as items:
         async for item in items:
             on_item(item)
+
+
+class _Ending:
+    """The end of a stream that was asked to end by itself: ``stop`` runs in a daemon thread."""
+
+    def __init__(self, stop: Callable[[], bool]) -> None:
+        self._stop = stop
+        self._is_refused = False
+        self._deadline = time.monotonic() + PARTIAL_SECONDS
+        threading.Thread(target=self._run, name="svc-stop", daemon=True).start()
+
+    def is_awaited(self) -> bool:
+        """Whether the stream is going to end soon."""
+        return not self._is_refused and time.monotonic() < self._deadline
+
+    def _run(self) -> None:
+        trust_thread()
+        try:
+            self._is_refused = not self._stop()
+        except Exception:  # noqa: BLE001  # then the stream is closed, which tells the service as well
+            self._is_refused = True
 
 
 class _RunningStream(Generic[T]):

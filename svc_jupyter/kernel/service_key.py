@@ -54,7 +54,7 @@ class KeyRing:
         return self._entered[service]
 
     def keep(self, service: str, key: Key) -> str:
-        """Use the key from now on, save it, and return where it was saved, as text for the user."""
+        """Use the key from now on, save it, and return the place as text for the user."""
         self._entered[service] = key
         return _save(service, key)
 

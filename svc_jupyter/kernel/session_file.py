@@ -14,6 +14,7 @@ import msgspec
 from filelock import FileLock
 
 from svc._atomic_file import write_atomic
+from svc.process_safety.private_files import make_private_folder
 
 FILE_NAME = "kernels.json"
 KEEP_SECONDS = 2_592_000  # the longest ttl of a session; docs/wire.md, "Limits"
@@ -58,7 +59,7 @@ def load(folder: Path, owner: Owner) -> Record | None:
 
 def save(folder: Path, owner: Owner, session_id: str, model: str | None, *, turn: str = "") -> None:
     """Record the owner's session and its running turn. Raises OSError if the folder cannot be written."""
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    make_private_folder(folder)
     _replace(folder, owner, [Record(owner, session_id, model, time.time(), turn)])
 
 

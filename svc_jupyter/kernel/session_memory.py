@@ -94,7 +94,7 @@ class SessionMemory:
             _end_orphan(self._earlier, record.turn, note)
             asked = f"{self._earlier.turns:,} question{'' if self._earlier.turns == 1 else 's'}"
             title = f", the first: {self._earlier.title}" if self._earlier.title else ""
-            note(f"This notebook has an earlier session ({asked}{title}). To go on with it: %svc session resume")
+            note(f"This notebook has an earlier session ({asked}{title}). To resume it: %svc session resume")
 
 
 def _owner(known: str, client: Svc, key: str) -> Owner:

@@ -69,7 +69,7 @@ def shown(arguments: Mapping[str, object]) -> list[tuple[str, str]]:
 
 
 def exact(value: object) -> str:
-    """Return a value as JSON, in which only what can be seen stands for itself."""
+    """Return a value as JSON, in which only visible characters appear as they are."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     return text if text.isascii() and text.isprintable() else "".join(map(_visible, text))
 

@@ -170,7 +170,7 @@ class TurnTools:
             raise RefusedError("this question did not offer such a tool")
         tool, offered = self._offered[name]
         if self._tools.get(name) is not tool:
-            raise RefusedError("the tool was removed or defined anew since the question was asked")
+            raise RefusedError("the tool was removed or redefined since the question was asked")
         state = fingerprint(tool.function)
         if state.code != offered.code:
             raise RefusedError("the function, or one that it calls, changed since the question was asked")

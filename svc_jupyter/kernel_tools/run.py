@@ -108,12 +108,12 @@ def _alarm(seconds: float) -> Iterator[None]:
 
 def _in_thread(call: Call, seconds: float) -> object:
     outcome: Future[object] = Future()
-    context = contextvars.copy_context()  # whoever prints is known by it
+    context = contextvars.copy_context()  # it tells which tool prints
 
     def work() -> None:
         try:
             outcome.set_result(context.run(call))
-        except BaseException as error:  # noqa: BLE001  # raised where it is waited for
+        except BaseException as error:  # noqa: BLE001  # raised in the thread that waits for it
             outcome.set_exception(error)
 
     threading.Thread(target=work, name="svc-tool", daemon=True).start()

@@ -95,7 +95,7 @@ class Tools:
         return "\n".join(lines) or "no tools; offer a function with @svc_jupyter.tool"
 
 
-tools = Tools()
+tools: Tools = Tools()
 
 
 @overload
@@ -122,6 +122,9 @@ def tool(
         function: The function.
         name: The tool's name; by default the function's.
         timeout_seconds: Time limit of a call.
+
+    Returns:
+        The function, or a decorator if options were given.
 
     Raises:
         AskError: The function cannot be a tool; the text says why.

@@ -7,7 +7,7 @@ import os
 import msgspec
 
 from svc_jupyter import attachments
-from svc_jupyter.attachments import Table
+from svc_jupyter.attachments import Frame
 from svc_jupyter.errors import AskError
 
 MAX_VALUE_BYTES = 100_000  # of one result; a model is converted a part of it all the same
@@ -16,7 +16,7 @@ MAX_VALUE_BYTES = 100_000  # of one result; a model is converted a part of it al
 def read_value(value: object) -> object:
     """Convert the value to JSON types. Raises AskError if that is impossible."""
     match value:
-        case Table() | bytes() | bytearray() | memoryview():
+        case Frame() | bytes() | bytearray() | memoryview():
             return _read_attached(value)
         case str():
             return _cut(value)
@@ -33,7 +33,7 @@ def _read_attached(value: object) -> object:
         text = attachment.content.decode()
     except UnicodeDecodeError:
         raise AskError(f"{attachment.kind} that are not text; return text instead") from None
-    if not isinstance(value, Table):
+    if not isinstance(value, Frame):
         return _cut(text)
     kept = _whole_lines(text)
     converted = {"what": attachment.kind, "csv": kept}

@@ -25,7 +25,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def variables(shell: InteractiveShell) -> list[str]:
-    """Return the names of the user's variables; modules, functions and IPython's own names are none."""
+    """Return the names of the user's variables; modules, functions and IPython's own names are left out."""
     names = shell.user_ns
     hidden = shell.user_ns_hidden
     return sorted(

@@ -61,7 +61,7 @@ class Steps:
     def __init__(self, asked: float | None = None) -> None:
         """``asked``: when the question was asked, in seconds since the epoch."""
         self._asked = f", asked {datetime.fromtimestamp(asked, UTC):%Y-%m-%d %H:%M:%S} UTC" if asked is not None else ""
-        self.count = 0
+        self.count: int = 0
         self._kept: deque[_Line] = deque(maxlen=KEPT_LINES)
         self._tasks: dict[tuple[str, str], _Task] = {}
 

@@ -19,6 +19,7 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class, needs_loca
 from IPython.core.magic_arguments import argument, magic_arguments
 from traitlets import Bool, CFloat, Int, List, Unicode
 
+from svc_jupyter.answers import shown_here
 from svc_jupyter.magics.options import OPTIONS, braced_names, fill, parse
 from svc_jupyter.trusted_imports import trusted
 
@@ -46,38 +47,41 @@ def _with_options(method: Method) -> Method:
 class SvcMagics(Magics):
     """Ask the security analyst from a cell. Settings: ``%config SvcMagics.NAME = VALUE``, or ipython_config.py."""
 
-    base_url = Unicode(
+    base_url: Unicode[str | None, str | bytes | None] = Unicode(
         None,
         allow_none=True,
         help="Address of the service. None: SVC_BASE_URL, or the local service. Enter its key with %svc key.",
     ).tag(config=True)
-    model = Unicode(None, allow_none=True, help="Model of new sessions: stable, experimental or a model's ID.").tag(
-        config=True
-    )
-    language = Unicode("en", help="Language of new sessions (BCP 47 tag).").tag(config=True)
-    ttl = Int(86_400, help="Lifetime of unused sessions in seconds, 300 to 2,592,000.").tag(config=True)
-    log_session = Bool(
+    model: Unicode[str | None, str | bytes | None] = Unicode(
+        None, allow_none=True, help="Model of new sessions: stable, experimental or a model's ID."
+    ).tag(config=True)
+    language: Unicode[str, str | bytes] = Unicode(
+        "en", help="Language of a question whose words do not show one (BCP 47 tag)."
+    ).tag(config=True)
+    ttl: Int[int, int] = Int(86_400, help="Lifetime of unused sessions in seconds, 300 to 2,592,000.").tag(config=True)
+    log_session: Bool[bool, bool | int] = Bool(
         default_value=True, help="Whether the service logs new sessions, if the API key allows a choice."
     ).tag(config=True)
-    timeout = CFloat(None, allow_none=True, help="Time limit of a question in seconds; None: no limit.").tag(
-        config=True
-    )
-    allow_tools = List(
+    timeout: CFloat[float | None, float | int | str | None] = CFloat(
+        None, allow_none=True, help="Time limit of a question in seconds; None: no limit."
+    ).tag(config=True)
+    allow_tools: List[str] = List(
         Unicode(), help="Names of tools (@svc_jupyter.tool) that may be called without confirmation."
     ).tag(config=True)
-    live_lines = Int(8, min=1, help="Progress lines shown while a question runs.").tag(config=True)
+    live_lines: Int[int, int] = Int(8, min=1, help="Progress lines shown while a question runs.").tag(config=True)
 
     _kernel: KernelSession | None = None
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)
         self.front_end_settings: dict[str, object] = {}  # set by a front end and not by the user
+        self.shell.events.register("post_run_cell", shown_here.clear)
 
     @_with_options
     @no_var_expand
     @needs_local_scope
     @line_cell_magic
-    def svc(self, line: str, cell: str | None = None, local_ns: Mapping[str, object] | None = None) -> None:
+    def svc(self, line: str, cell: str | None = None, local_ns: Mapping[str, object] | None = None) -> Answer | None:
         """Ask a security question, with the evidence attached.
 
         The question is the cell below %%svc, or the rest of the %svc line. It is sent verbatim: braces, quotes, $ and
@@ -86,7 +90,7 @@ class SvcMagics(Magics):
             %%svc --attach /var/log/auth.log --into answer
             Which accounts were brute-forced, and did anyone get in?
 
-            %svc what does this do? powershell -enc SQBFAFgA
+            answer = %svc what does this do? powershell -enc SQBFAFgA
             %svc --attach {frame} which of these logins are unusual?
             %svc --fill is {address} in the log?
 
@@ -103,20 +107,35 @@ class SvcMagics(Magics):
         In Python: from svc_jupyter import session; answer = await session.ask("...", attach=["auth.log"])
         """
         with trusted():
-            self._ask_or_run(line, cell, local_ns)
+            return self._ask_or_run(line, cell, local_ns)
 
-    def _ask_or_run(self, line: str, cell: str | None, local_ns: Mapping[str, object] | None) -> None:
+    def _ask_or_run(self, line: str, cell: str | None, local_ns: Mapping[str, object] | None) -> Answer | None:
+        if cell is None and not line.strip():
+            self._help()
+            return None
         if cell is None and (command := _command(line)) is not None:
             self._run(command)
-            return
+            return None
         command_line = parse(line, cell)
         if command_line.is_help:
             self._help()
-            return
-        answer = self._answer(command_line, ChainMap(dict(local_ns or {}), self.shell.user_ns))
+            return None
+        from svc_jupyter.turn_end import AskInterrupted
+
+        try:
+            answer = self._answer(command_line, ChainMap(dict(local_ns or {}), self.shell.user_ns))
+        except AskInterrupted as interrupted:
+            if interrupted.partial_answer is not None:
+                self._keep_and_show(interrupted.partial_answer, command_line)
+            raise
+        self._keep_and_show(answer, command_line)
+        return answer
+
+    def _keep_and_show(self, answer: Answer, command_line: CommandLine) -> None:
         _show(answer, in_cell_below=command_line.is_cell)
         if command_line.into is not None:
             self.shell.push({command_line.into: answer})
+        shown_here.add(answer)
 
     @property
     def kernel(self) -> KernelSession:
@@ -136,6 +155,7 @@ class SvcMagics(Magics):
 
     def close(self) -> None:
         """Close idle connections; the session continues."""
+        self.shell.events.unregister("post_run_cell", shown_here.clear)
         if self._kernel is not None:
             self._kernel.close()
 
@@ -197,6 +217,9 @@ class SvcMagics(Magics):
     def _run(self, command: Command) -> None:
         from IPython.display import display
 
+        if command.words == "help":
+            self._help()
+            return
         if command.words == "panel":
             from svc_jupyter.panel.widget import ChatPanel  # ipywidgets is imported with the first panel
 
@@ -236,9 +259,15 @@ def _print(text: str) -> None:
 
 
 def _command(line: str) -> Command | None:
+    """The command that the line is, or None for a question. Raises AskError if it looks like a mistyped command."""
+    from svc_jupyter.errors import AskError
+    from svc_jupyter.magics.commands import did_you_mean
     from svc_jupyter.magics.commands import parse as parse_command
 
-    return parse_command(line)
+    command = parse_command(line)
+    if command is None and (meant := did_you_mean(line)) is not None:
+        raise AskError(f"no such command. Did you mean {meant}? To ask it as a question: %svc -- {line.strip()}")
+    return command
 
 
 def _show(answer: Answer, *, in_cell_below: bool) -> None:

@@ -11,12 +11,12 @@ from datetime import UTC, datetime
 from svc import InteractiveSession, Message, MessageType, Session, SessionExpiredError, SessionNotFoundError, SvcError
 from svc.client import newest_first
 from svc_jupyter.answers.answer import Answer
+from svc_jupyter.answers.listing import Listing
 from svc_jupyter.answers.status_mark import label
 from svc_jupyter.errors import AskError
 from svc_jupyter.kernel import service_key
 from svc_jupyter.kernel.kernel import KernelSession
 from svc_jupyter.magics.commands import Command, seconds_of
-from svc_jupyter.magics.listing import Listing
 from svc_jupyter.question import AskOptions
 
 SHOWN_TURNS = 10  # in a history without a number

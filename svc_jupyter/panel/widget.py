@@ -31,16 +31,23 @@ class ChatPanel(anywidget.AnyWidget):
     """A chat in the kernel's session, which it shares with the cells. All its displays show the same conversation.
 
     Raises:
-        AskError: This is not a notebook.
+        AskError: This is not a notebook, or svc-jupyter was installed without its built scripts.
     """
 
-    _esm = SCRIPT
-    transcript_class = Unicode(help="CSS class of the HTML element that marks the transcript's output.").tag(sync=True)
+    _esm = SCRIPT if SCRIPT.is_file() else ""  # without it, no panel is made
+    transcript_class: Unicode[str, str | bytes] = Unicode(
+        help="CSS class of the HTML element that marks the transcript's output."
+    ).tag(sync=True)
 
     def __init__(self) -> None:
         extension = loaded_extension()
         if getattr(extension.shell, "kernel", None) is None:
             raise AskError("the chat panel needs a notebook. Ask with %svc, or open the chat page with `svc open`.")
+        if not SCRIPT.is_file():
+            raise AskError(
+                "the chat panel is not installed, because svc-jupyter was built without it (SVC_SKIP_JS). Install the "
+                "wheel: pip install --force-reinstall svc-jupyter. Then restart the kernel. %svc works without it."
+            )
         super().__init__(transcript_class=f"svc-transcript-{uuid.uuid4().hex[:12]}")
         self._transcript = _Transcript(
             "" if extension.is_batch else self.transcript_class,  # nbval compares outputs
@@ -107,7 +114,7 @@ class _Transcript:
         self._is_logged = is_logged
         self._display_id = uuid.uuid4().hex
         self._session_id = ""
-        self._messages: dict[int, Message] = {}  # by seq; only those that a transcript shows
+        self._messages: dict[str, Message] = {}  # by id; only those that a transcript shows
         self._is_shown = False
         self._lock = threading.Lock()
 
@@ -116,7 +123,7 @@ class _Transcript:
         if not self._is_logged():
             return
         with self._lock:
-            self._messages |= {message.seq: message for message in past if transcript.is_shown(message)}
+            self._messages |= {message.id: message for message in past if transcript.is_shown(message)}
 
     def show(self) -> None:
         """Display the transcript; displaying the panel again replaces it."""
@@ -128,7 +135,7 @@ class _Transcript:
         with self._lock:
             self._session_id = session_id
             if transcript.is_shown(message) and self._is_logged():
-                self._messages[message.seq] = message
+                self._messages[message.id] = message
         if message.ends_turn:
             self._draw()
 
@@ -156,5 +163,5 @@ class _Transcript:
         if not self._is_logged():
             return transcript.unlogged_bundle(css_class=self._class)
         with self._lock:
-            messages = [self._messages[seq] for seq in sorted(self._messages)]
+            messages = sorted(self._messages.values(), key=lambda message: (message.created_at, message.seq))
         return transcript.bundle(messages, css_class=self._class)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import FrameType
 
 import svc
 from svc.untrusted.characters import one_line
@@ -172,15 +172,33 @@ async def _run_cases(batch: Batch, out: ReportFolder | None, progress: Progress)
         caught.append(number)
         task.cancel()
 
-    for number in _SIGNALS:
-        with contextlib.suppress(NotImplementedError):  # Windows
-            loop.add_signal_handler(number, stop, number)
-    try:
-        await task
-    except asyncio.CancelledError:
-        if not caught:
-            raise
+    with _handled(loop, stop):
+        try:
+            await task
+        except asyncio.CancelledError:
+            if not caught:
+                raise
     return caught[0] if caught else None
+
+
+@contextmanager
+def _handled(loop: asyncio.AbstractEventLoop, stop: Callable[[signal.Signals], None]) -> Iterator[None]:
+    """Call ``stop`` in the loop when a signal arrives."""
+    before: dict[signal.Signals, Callable[[int, FrameType | None], object] | int] = {}
+
+    def interrupt(number: int, _: FrameType | None) -> None:
+        loop.call_soon_threadsafe(stop, signal.Signals(number))
+
+    for number in _SIGNALS:
+        try:
+            loop.add_signal_handler(number, stop, number)
+        except NotImplementedError:  # Windows
+            before[number] = signal.signal(number, interrupt) or signal.SIG_DFL
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 async def _sweep(sweep: Sweep, batch: Batch) -> None:

@@ -21,13 +21,14 @@ _FILE = click.Path(exists=True, dir_okay=False, readable=True, path_type=Path)
 _EITHER = click.Path(exists=True, readable=True, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 _MODES = ("live", "replay", "pin", "refresh")
+_PARAMETER_OPTIONS = ("-p", "--parameter", "-r", "--parameter-raw")
 _OPTIONS = (
     click.option(
         "-p",
         "--parameter",
         multiple=True,
         metavar="NAME=VALUE",
-        help="Set a parameter; env:NAME or file:PATH reads a secret (repeatable).",
+        help="Set a parameter, also as -p NAME VALUE; env:NAME or file:PATH reads a secret (repeatable).",
     ),
     click.option(
         "-r", "--parameter-raw", multiple=True, metavar="NAME=TEXT", help="Set a parameter as text (repeatable)."
@@ -103,6 +104,23 @@ _OPTIONS = (
 )
 
 
+class _RunCommand(click.Command):
+    """Accepts ``-p NAME VALUE``, as papermill does, for ``-p NAME=VALUE``; the same for ``-r``."""
+
+    def parse_args(self, context: click.Context, args: list[str]) -> list[str]:
+        """Join the two words of each such parameter, then parse the options."""
+        waiting, joined = list(args), []
+        while waiting:
+            word = waiting.pop(0)
+            joined.append(word)
+            if word == "--":
+                joined += waiting
+                break
+            if word in _PARAMETER_OPTIONS and len(waiting) > 1 and waiting[0].isidentifier() and waiting[1][:2] != "--":
+                joined.append(f"{waiting.pop(0)}={waiting.pop(0)}")
+        return super().parse_args(context, joined)
+
+
 @click.group()
 def report() -> None:
     """Run notebooks as reports."""
@@ -114,7 +132,7 @@ def _with_options(command: Command) -> Command:
     return command
 
 
-@report.command("run")
+@report.command("run", cls=_RunCommand)
 @click.argument("notebook", type=_FILE)
 @_with_options
 def run_command(**options: object) -> None:
@@ -142,7 +160,7 @@ def run_command(**options: object) -> None:
 @report.command("diff")
 @click.argument("old", type=_EITHER)
 @click.argument("new", type=_EITHER)
-@click.option("--to", type=click.Choice(("md", "html", "json")), default="md", show_default=True)
+@click.option("--to", type=click.Choice(("md", "html", "json")), default="md", show_default=True, help="Output format.")
 @click.option("--fail-on-change", is_flag=True, help="Exit with 3 if anything changed.")
 def diff_command(old: Path, new: Path, to: str, *, fail_on_change: bool) -> None:
     """Show what changed between OLD and NEW: executed notebooks, or folders of --out.

@@ -62,7 +62,7 @@ class DaskExecutor:
     """Runs cases on a cluster, ``jobs`` at a time, or as many as its workers have threads."""
 
     def __init__(self, job: Job, *, scheduler: str, jobs: int | None) -> None:
-        self.jobs = jobs or 1
+        self.jobs: int = jobs or 1
         self._wanted_jobs = jobs
         self._job = job
         self._scheduler = scheduler

@@ -65,7 +65,7 @@ class LocalExecutor:
     """Runs cases in local kernels; as many are started ahead as run at a time."""
 
     def __init__(self, job: Job, *, jobs: int, total: int) -> None:
-        self.jobs = min(jobs, total) or 1
+        self.jobs: int = min(jobs, total) or 1
         self._job = job
         self._pool = KernelPool(job.kernels(total), ahead=self.jobs)
 

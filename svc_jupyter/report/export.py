@@ -8,7 +8,6 @@ from __future__ import annotations
 import copy
 import html
 import os
-import shutil
 import subprocess
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,17 +17,16 @@ from tempfile import TemporaryDirectory
 import nbformat
 from nbformat import NotebookNode
 
-from svc.untrusted.characters import printable
+from svc.untrusted.characters import one_line, printable
 from svc_jupyter.answers.redaction import redact, redact_all
 from svc_jupyter.answers.status_mark import SYMBOL
+from svc_jupyter.browser import BROWSER_VARIABLE, find_browser
 from svc_jupyter.report import plain_page
 from svc_jupyter.report.content.paper import SIZES
 from svc_jupyter.report.errors import ExportError
 
 FORMATS = ("html", "ipynb", "md", "pdf")
 PDF_SECONDS = 120  # for the browser; it takes about one
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
-BROWSER_VARIABLE = "SVC_CHROMIUM"
 _MARKDOWN_KINDS = ("text/markdown", "image/png", "image/jpeg", "text/plain")
 
 
@@ -87,7 +85,7 @@ def _page(notebook: NotebookNode, title: str, output: Format) -> str:
     except ExportError:
         raise
     except Exception as error:  # noqa: BLE001  # whatever a library raises for an output that it cannot read
-        reason = f"This page could not be laid out ({type(error).__name__}). Cells and outputs are shown as text."
+        reason = f"This page could not be rendered ({type(error).__name__}). Cells and outputs are shown as text."
         blocks = "\n".join(f"<pre>{html.escape(text)}</pre>" for text in _texts(notebook))
         page = plain_page.build(title, f"<p><strong>{SYMBOL} {html.escape(reason)}</strong></p>\n{blocks}")
         return redact(page, output.secrets)
@@ -158,13 +156,13 @@ def _pdf(page: bytes) -> bytes:
 
 
 def _browser() -> str:
-    named = os.environ.get(BROWSER_VARIABLE)
-    found = next((path for path in map(shutil.which, [named] if named else BROWSERS) if path), None)
+    found = find_browser()
     if found is None:
-        looked = named or ", ".join(BROWSERS)
+        named = os.environ.get(BROWSER_VARIABLE)
+        missing = f"{BROWSER_VARIABLE} names {one_line(named)}, which was not found" if named else "none was found"
         raise ExportError(
-            f"PDF output needs Chromium, which was not found (looked for {looked}). Install it, "
-            f"or set {BROWSER_VARIABLE}=/path/to/chromium"
+            f"PDF output needs Chromium, Chrome or Edge; {missing}. Install one, or set "
+            f"{BROWSER_VARIABLE}=/path/to/chromium"
         )
     return found
 

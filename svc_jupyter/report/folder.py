@@ -16,7 +16,7 @@ from typing import Self
 import msgspec
 from filelock import FileLock, Timeout
 
-from svc._atomic_file import write_atomic
+from svc._atomic_file import replace, write_atomic
 from svc_jupyter.report.record import FILE_NAME, VERSION, CaseRecord, RunRecord
 
 MANIFEST_NAME = "manifest.json"
@@ -124,7 +124,7 @@ def write_together(files: Mapping[Path, bytes]) -> None:
             write(part, content)
         for target, part in staged.items():
             old = target.read_bytes() if target.exists() else None
-            part.replace(target)
+            replace(part, target)
             replaced[target] = old
     except BaseException:
         for target, old in replaced.items():

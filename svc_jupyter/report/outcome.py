@@ -23,7 +23,7 @@ class Status(StrEnum):
     NOT_VERIFIED = "not verified"
     FAILED = "failed"
     PIN_MISSED = "pin missed"
-    UNREACHABLE = "service out of reach"
+    UNREACHABLE = "service unreachable"
     TIMEOUT = "timeout"
     KERNEL_DIED = "kernel died"
     NOT_WRITTEN = "not written"

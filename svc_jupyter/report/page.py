@@ -47,7 +47,7 @@ def build(
         is_fresh: The outputs come from a kernel of this run; otherwise answers without a valid signature are marked.
         size: The paper to print on, one of ``paper.SIZES``.
 
-    Raises ExportError where there is no such template.
+    Raises ExportError if there is no such template.
     """
     settings = {"is_fresh": is_fresh, "paper": size}
     try:

@@ -50,15 +50,17 @@ _KINDS = ("text/html", "text/markdown", "image/svg+xml", "image/png", "image/jpe
 class Prepare(Preprocessor):
     """The preprocessor. It works on a copy."""
 
-    answers_only = Bool(default_value=False, help="Show questions and answers, no code and no other output.").tag(
-        config=True
-    )
+    answers_only: Bool[bool, bool | int] = Bool(
+        default_value=False, help="Show questions and answers, no code and no other output."
+    ).tag(config=True)
 
-    is_fresh = Bool(
+    is_fresh: Bool[bool, bool | int] = Bool(
         default_value=False, help="The outputs come from a kernel of this run; their answers need no signature."
     ).tag(config=True)
 
-    paper = Unicode(default_value="a4", help="Size of the pages in print: a4 or letter.").tag(config=True)
+    paper: Unicode[str, str | bytes] = Unicode(
+        default_value="a4", help="Size of the pages in print: a4 or letter."
+    ).tag(config=True)
 
     def __init__(self, **settings: object) -> None:
         super().__init__(**settings)
@@ -137,7 +139,7 @@ def _notices(answers: Sequence[AnswerRecord]) -> list[str]:
     if pinned := describe_pinned(answers):
         found.append(f"Of {len(answers)} answers {pinned}.")
     if changed := changed_evidence(answers):
-        found.append(f"{SYMBOL} The evidence is not that of the last run: {'; '.join(changed[:MAX_CHANGES])}.")
+        found.append(f"{SYMBOL} The evidence changed since the last run: {'; '.join(changed[:MAX_CHANGES])}.")
     return found
 
 

@@ -1,6 +1,6 @@
 """Import nbformat without what no notebook needs.
 
-nbformat imports jsonschema, which imports ``rfc3987_syntax`` where it is installed (JupyterLab brings it); that builds
+nbformat imports jsonschema, which imports ``rfc3987_syntax`` if it is installed (JupyterLab brings it); that builds
 a grammar of international addresses for 1.2 processor seconds, each time. No schema of notebooks has such an address.
 """
 

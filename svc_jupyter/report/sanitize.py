@@ -65,7 +65,7 @@ def clean(fragment: object) -> str:
     if _is_manageable(text):
         return _cleaned(_FRAGMENT, text)
     shown = html.escape(_encodable(str(fragment)), quote=False)
-    return f"<p>HTML that is too large or nested too deeply to lay out, as text:</p><pre>{shown}</pre>"
+    return f"<p>HTML that is too large or nested too deeply to render, as text:</p><pre>{shown}</pre>"
 
 
 def clean_body(body: str) -> str:

@@ -12,15 +12,12 @@ import pytest
 from playwright.sync_api import Browser, Locator, expect
 
 from tests.adversarial.payloads import asked_by_payloads, every, was_hit
-from tests.lab.conftest import extension
 from tests.support import ASSISTANTS
-from tests.support.jupyter_server import JupyterServer, jupyter_server
+from tests.support.jupyter_server import JupyterServer
 from tests.support.live_elements import live_in
-from tests.support.local_services import stop_local_service
 from tests.support.watched import Watched
 from tests.support.workbench import SHOWN, Workbench
 
-__all__ = ["extension"]
 ASKED = every(4)
 LOAD = "%load_ext svc_jupyter\nimport json\nPAYLOADS = json.load(open('payloads.json'))"
 ASK = "for text in PAYLOADS:\n    get_ipython().run_cell_magic('svc', '', text)"
@@ -38,22 +35,12 @@ TURNS = 2 * len(ASKED)
 
 
 @pytest.fixture(scope="module")
-def jupyter(tmp_path_factory: pytest.TempPathFactory, extension: Path) -> Iterator[JupyterServer]:
-    """JupyterLab whose kernels ask a service that answers with the payload everywhere."""
-    folder = tmp_path_factory.mktemp("jupyter")
-    environment = {
-        "JUPYTER_PATH": str(extension),
-        "SVC_LOCAL_SERVE_ARGS": "--assistant hostile:Everywhere",
-        "PYTHONPATH": str(ASSISTANTS),
-        "SVC_STATE_DIR": str(folder / "state"),
-        "SVC_API_KEY": "",
-        "SVC_BASE_URL": "",
-        "SVC_WS_URL": "",
-    }
-    with jupyter_server(folder, **environment) as server:
-        (server.root / "payloads.json").write_text(json.dumps(ASKED))
-        yield server
-    stop_local_service(folder / "state")
+def jupyter(tmp_path_factory: pytest.TempPathFactory, jupyterlab: JupyterServer) -> Iterator[JupyterServer]:
+    """The server; what a kernel asks goes to a service that answers with the payload everywhere."""
+    hostile = {"SVC_LOCAL_SERVE_ARGS": "--assistant hostile:Everywhere", "PYTHONPATH": str(ASSISTANTS)}
+    with jupyterlab.turn(tmp_path_factory.mktemp("state"), **hostile):
+        (jupyterlab.root / "payloads.json").write_text(json.dumps(ASKED))
+        yield jupyterlab
 
 
 @pytest.fixture(scope="module")

@@ -1,10 +1,14 @@
 """Accuracy of the embedded analyst on labelled sets, and its speed compared with peers.
 
+    python -m tests.benchmarks.analyst --own [--peers FOLDER]
     python -m tests.benchmarks.analyst [SET …] [--limit N] [--misses N] [--rounds 3] [--peers FOLDER] [--no-speed]
 
-Run it by hand; no test runs it and nothing fails on its figures. A SET is a path: a file of JSON lines, or a folder of
-event logs or mails (``analyst_sets.py`` says how labels are read). Each item goes through the whole analyst, as a user
-would ask; the label is not in what it sees. Printed for each set:
+Run it by hand; no test runs it and nothing fails on its figures. ``--own`` prints one table of the project's own sets,
+both halves of each, with aims and baselines (``analyst_rows.py``); it takes a few minutes.
+
+A SET is a path: a file of JSON lines, or a folder of event logs or mails (``analyst_sets.py`` says how labels are
+read). Each item goes through the whole analyst, as a user would ask; the label is not in what it sees. Printed
+for each set:
 
 - **named**: items for which anything was named; **precision**: how many first answers are right, of these;
 - **recall**: items whose label is named at all; **top 1, 3, 5**: is among the first;
@@ -33,6 +37,7 @@ from svc.assistant.analyst.findings_messages import FINDINGS_TITLE
 from svc.assistant.findings import AnyFinding
 from svc.assistant.skills.catalogue import decode_findings
 from svc.assistant.turn import Answer, Turn
+from tests.benchmarks.analyst_rows import measure_own
 from tests.benchmarks.analyst_scores import Answered, Scores, by_label, in_terms_of, misses, parent, scores
 from tests.benchmarks.analyst_sets import Item, LabelledSet, load
 from tests.benchmarks.analyst_speed import measure, peer_python
@@ -114,6 +119,13 @@ def print_scores(name: str, one: Scores) -> None:
     print(f"  {name:10} {one.items:6} {one.answered:6} {one.precision:9.3f} {one.recall:7.3f} {tops}")
 
 
+def print_own(peers: Path | None) -> None:
+    """The table, and how long it took."""
+    started = time.perf_counter()
+    print("", *measure_own(peers), sep="\n")
+    print(f"{time.perf_counter() - started:.0f} s")
+
+
 def machine() -> str:
     """What the figures were measured on and with."""
     processors = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
@@ -132,10 +144,14 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="items of each set at most, evenly chosen")
     parser.add_argument("--misses", type=int, default=0, help="how many wrong answers of each kind to show")
     parser.add_argument("--rounds", type=int, default=3, help="of each speed")
-    parser.add_argument("--peers", type=Path, help="a virtual environment with the peers, made where it is missing")
+    parser.add_argument("--peers", type=Path, help="a virtual environment with the peers, made if it is missing")
     parser.add_argument("--no-speed", action="store_true", help="the sets alone")
+    parser.add_argument("--own", action="store_true", help="the table of the project's own sets alone")
     given = parser.parse_args()
     print(machine())
+    if given.own:
+        print_own(given.peers)
+        return
     asyncio.run(run_sets([load(path, limit=given.limit) for path in given.sets], given.misses))
     if not given.no_speed:
         with peer_python(given.peers) as python:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from svc.assistant.file_types.identify import HEAD_BYTES, identify
 from svc.assistant.findings import AnyFinding, columns, with_facts
+from svc.assistant.knowledge.attack_names import tactic
 from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, BehaviourTechnique
 from svc.assistant.skills.cwe.findings import CweCandidate
 from svc.assistant.skills.events.findings import EventTactics
@@ -40,7 +41,7 @@ class Kind:
 
 @dataclass(frozen=True)
 class Item:
-    """One thing to ask about: ``text`` stands under the question, or ``file`` comes with it."""
+    """One thing to ask about: ``text`` is below the question, or ``file`` comes with it."""
 
     name: str
     label: str
@@ -89,9 +90,14 @@ def weaknesses(findings: Sequence[AnyFinding]) -> tuple[str, ...]:
 
 
 def tactics(findings: Sequence[AnyFinding]) -> tuple[str, ...]:
-    """The tactics of the log, strongest first."""
+    """The tactics of the log, strongest first, with the names of earlier versions of ATT&CK, as the sets have them."""
     found = with_facts(findings, EventTactics)
-    return tuple(row.tactic for row in found[0].facts.by_tactic) if found else ()
+    return tuple(dict.fromkeys(_earlier(row.tactic) for row in found[0].facts.by_tactic)) if found else ()
+
+
+def _earlier(name: str) -> str:
+    known = tactic(name)
+    return known.formerly.lower().replace(" ", "-") if known and known.formerly else name
 
 
 def mail_verdict(findings: Sequence[AnyFinding]) -> tuple[str, ...]:

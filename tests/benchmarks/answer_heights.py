@@ -22,10 +22,10 @@ from nbconvert import HTMLExporter
 from svc.messages import MimeType
 from svc.untrusted.markdown import safe_markdown
 from svc_jupyter.answers.picture import Picture
+from svc_jupyter.browser import find_browser
 from tests.support.inline_analyst import Asked, ask
 
 WIDTHS = {1440: "notebook at 1440 x 900", 1024: "notebook at 1024", 320: "sidebar"}
-BROWSER = "/usr/bin/chromium"
 THEMES = ("light", "dark")
 _HEIGHT = """() => {
   const area = document.querySelector('.jp-OutputArea');
@@ -66,7 +66,7 @@ def measure(pages: dict[str, dict[str, str]], screenshots: Path | None) -> list[
 
     rows: list[dict[str, object]] = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
         for name, by_theme in pages.items():
             for width in WIDTHS:
                 tab = browser.new_page(viewport={"width": width, "height": 900})

@@ -145,7 +145,7 @@ class _Archive:
                 self._archive.addfile(info, BytesIO(data))
 
 
-class _Memory:
+class Memory:
     """The largest resident memory of this process, and of its descendants together, while it runs."""
 
     def __init__(self) -> None:
@@ -153,7 +153,7 @@ class _Memory:
         self._is_over = threading.Event()
         self._thread = threading.Thread(target=self._watch, daemon=True)
 
-    def __enter__(self) -> _Memory:
+    def __enter__(self) -> Memory:
         self._thread.start()
         return self
 
@@ -175,7 +175,7 @@ def _resident(process: psutil.Process) -> int:
         return 0
 
 
-def _cpu_seconds() -> tuple[float, float]:
+def cpu_seconds() -> tuple[float, float]:
     """CPU time of this process, and of the workers that have ended, which are children of its children."""
     own = psutil.Process().cpu_times()
     servers = [child.cpu_times() for child in psutil.Process().children()]
@@ -193,7 +193,7 @@ async def measure(path: Path, name: str, question: str) -> None:
     unpacked = None
     steps: list[Step] = []
     markdown = ""
-    with _Memory() as memory:
+    with Memory() as memory:
         async for step in analyst.answer(Turn(session_id="benchmark", prompt=question, files=(file,))):
             if isinstance(step, Answer):
                 markdown = step.markdown
@@ -201,7 +201,7 @@ async def measure(path: Path, name: str, question: str) -> None:
                 unpacked = unpacked or (time.perf_counter() - began if " tasks: " in step.content else None)
                 steps.append(step)
     seconds = time.perf_counter() - began
-    cpu = _cpu_seconds()
+    cpu = cpu_seconds()
     await analyst.close()
     print(f"unpacked after {unpacked or 0:.1f} s; answered after {seconds:.1f} s; {len(steps):,} steps")
     print(f"CPU time: {cpu[0]:.1f} s in this process, {cpu[1]:.1f} s in workers")

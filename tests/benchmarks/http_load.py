@@ -39,7 +39,7 @@ class _Connection(asyncio.Protocol):
         self.finished: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is none by class
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's does not inherit from it
         self._send()
 
     def _send(self) -> None:

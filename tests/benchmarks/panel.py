@@ -3,7 +3,7 @@
 A real Jupyter Server with its limits, a kernel, the local service with an assistant that makes the steps as fast as it
 can, and a page's end of the kernel's websocket. Naive is one comm message for each message of the session. Printed:
 comm messages, the most in one second, bytes, how many of the session's messages came, whether the RESULT did, whether
-the server dropped any ("rate exceeded"), and seconds until the end of the turn was heard.
+the server dropped any ("rate exceeded"), and seconds until the end of the turn arrived.
 """
 
 from __future__ import annotations

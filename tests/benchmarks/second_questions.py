@@ -122,7 +122,7 @@ def beside_large_ones(service: ProcessService, logs: list[Path]) -> None:
 
 def state_of_many(service: ProcessService, log: Path, sessions: int) -> None:
     """The same log in many sessions."""
-    folder = service.database.parent
+    folder = service.folder
     before = size_of(folder)
     for _ in range(sessions):
         Asking(service).attach(log)

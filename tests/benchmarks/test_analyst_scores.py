@@ -11,6 +11,7 @@ import pytest
 from svc.assistant.findings import Finding
 from svc.assistant.skills.cwe.findings import CweCandidate
 from svc.assistant.skills.mail import tool as mail
+from tests.benchmarks.analyst_rows import HALVES, Measured, line, repeatedly_decoded, rows
 from tests.benchmarks.analyst_scores import Answered, Miss, by_label, in_terms_of, misses, parent, scores
 from tests.benchmarks.analyst_sets import KINDS, load, mail_verdict, weaknesses
 from tests.support.mails import TRAPS
@@ -150,3 +151,32 @@ def test_findings_become_labels_in_their_order():
     assert weaknesses(found) == ("CWE-89", "CWE-79")
     assert mail_verdict(found) == ("suspicious",)
     assert mail_verdict([]) == ()
+
+
+def test_each_row_of_the_own_sets_names_its_tests_and_says_whether_the_aim_is_met():
+    table = rows(None)
+    assert len({row.name for row in table}) == len(table)
+    assert all((Path(__file__).parents[2] / row.tests).exists() for row in table)
+    least, most = (next(row for row in table if row.is_least is is_least) for is_least in (True, False))
+    assert least.is_met(Measured(10, least.aim))
+    assert not least.is_met(Measured(10, least.aim - 0.01))
+    assert most.is_met(Measured(10, most.aim))
+    assert not most.is_met(Measured(10, most.aim + 0.01))
+
+
+def test_a_row_of_the_own_sets_is_measured_with_its_baseline():
+    row = next(one for one in rows(None) if one.name.startswith("CVSS"))
+    for half in HALVES:
+        measured = row.measure(half)
+        assert measured.baseline is not None
+        assert row.aim < measured.figure <= 1
+        assert measured.baseline < measured.figure
+        assert f" {half} " in line(row, half, measured)
+        assert f"pytest {row.tests}" in line(row, half, measured)
+
+
+@pytest.mark.parametrize(
+    ("text", "plain"), [("aGVsbG8gd29ybGQ=", "hello world"), ("hello%20world", "hello world"), ("hello", "hello")]
+)
+def test_the_simple_decoder_repeats_what_fits(text: str, plain: str):
+    assert repeatedly_decoded(text) == plain

@@ -10,7 +10,21 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from svc.assistant.findings import Severity
-from svc.assistant.skills.charts import Bar, Branch, ChartEvent, ChartMark, Periods, Series, bars, columns, lanes, tree
+from svc.assistant.skills.charts import (
+    Bar,
+    Branch,
+    ChartEvent,
+    ChartMark,
+    Crossing,
+    GridRow,
+    Periods,
+    Series,
+    bars,
+    columns,
+    grid,
+    lanes,
+    tree,
+)
 from svc.assistant.skills.charts.drawing import width_of
 from svc.assistant.skills.charts.palette import STYLE
 from svc.assistant.skills.skill import Picture
@@ -74,7 +88,13 @@ def drawn(labels: list[str], count: int, seconds: float, seed: int) -> list[Pict
         *columns(labels[-1], periods, series, events, event_words="accepted login"),
         *bars(labels[0], values, unit=labels[-1], least=1),
         *tree(labels[0], [Branch(label=labels[0], children=tuple(nodes))]),
+        *grid(labels[0], [crossed(name, labels[: 1 + number % 9], severities) for number, name in enumerate(named)]),
     ]
+
+
+def crossed(name: str, places: list[str], severities: list[Severity]) -> GridRow:
+    crossings = {place: Crossing(label=name, severity=severities[len(place) % 5]) for place in places}
+    return GridRow(label=name, note="same name", crossings=crossings)
 
 
 def covered(page: Page, pictures: list[Picture], width: int) -> list[str]:

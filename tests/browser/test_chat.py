@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
@@ -12,13 +13,14 @@ import pytest
 from playwright.sync_api import FilePayload, Locator, Page, Route, expect
 
 from tests.support.assistants.scripted import Chatty, Echo, Slow, Steady, Unread
+from tests.support.assistants.stopping import Stopping
 from tests.support.live import ProcessService, StartService, ThreadService, free_port, wait_until
 from tests.support.watched import Host, OpenPage, host
 
 
 @pytest.fixture
 def site() -> Iterator[Host]:
-    """A web site on another origin than the service's."""
+    """A web site with a different origin than the service's."""
     with host() as found:
         yield found
 
@@ -281,6 +283,71 @@ def test_a_missing_session_is_replaced_with_a_notice(show_chat: ShowChat, allowe
     assert session_of(page) not in ("", "gone")
 
 
+def test_the_prompt_fills_the_field_of_a_session_that_replaces_an_unknown_one(show_chat: ShowChat, allowed):
+    page = show_chat(allowed(Echo), {"session-id": "gone", "session-prompt": "who got in?"})
+    expect(page.get_by_label("Question")).to_have_value("who got in?")
+
+
+def test_a_page_whose_origin_is_not_allowed_says_so_and_how_to_allow_it(
+    show_chat: ShowChat, start_service: StartService, site: Host
+):
+    page = show_chat(start_service(Echo))
+    banner = page.locator(".banner[data-kind=error]")
+    expect(banner).to_contain_text(f"not to pages of {site.origin}")
+    expect(banner).to_contain_text(f"svc serve --allowed-origins {site.origin}")
+    expect(page.get_by_role("button", name="Try again")).to_be_visible()
+
+
+def test_a_service_that_does_not_run_is_not_taken_for_one_that_refuses(show_chat: ShowChat, allowed):
+    service = allowed(Echo)
+    page = show_chat(service, {"base-url": f"http://127.0.0.1:{free_port()}"})
+    banner = page.locator(".banner[data-kind=error]")
+    expect(banner).to_contain_text("does not answer", timeout=30_000)
+    expect(banner).not_to_contain_text("--allowed-origins")
+
+
+def test_an_xhtml_page_shows_the_whole_conversation(open_page: OpenPage, site: Host, allowed):
+    service = allowed(Echo)
+    site.pages["/a.xhtml"] = f"""<?xml version="1.0" encoding="utf-8"?>
+        <html xmlns="http://www.w3.org/1999/xhtml"><head><title>site</title>
+        <link rel="icon" href="data:,"/><link rel="stylesheet" href="{service.base_url}/dist/swc.css"/>
+        <script src="{service.base_url}/dist/swc.iife.js"></script></head>
+        <body>{element(service, {"launcher": "true"})}</body></html>"""
+    watched = open_page()
+    page = watched.page
+    page.goto(f"{site.origin}/a.xhtml")
+    page.get_by_role("button", name="Open the chat").click()
+    ask(page, "**bold** &nbsp;&eacute; <b>x</b>\n\n| a | b |\n|-|-|\n| 1 | evil.example |\n\n```bash\nls # x\n```")
+    expect(answers(page).locator("strong")).to_have_text("bold")
+    expect(answers(page)).to_contain_text("é")
+    expect(answers(page).locator("td").first).to_have_text("1")
+    expect(answers(page).locator(".chip")).to_have_text("evil[.]example")
+    expect(answers(page).locator(".hl-comment")).to_have_text("# x")
+    page.get_by_role("button", name="New Session", exact=True).click()
+    expect(page.get_by_role("button", name=re.compile("bold.*20"))).to_be_visible()
+    page.evaluate("navigator.clipboard.writeText = text => { window.copied = text; return Promise.resolve(); }")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="Copy answer").click()
+    page.wait_for_function("window.copied")
+    assert "**bold**" in page.evaluate("window.copied")
+    assert "| 1 | `evil[.]example` |" in page.evaluate("window.copied")
+    assert watched.said == []
+
+
+def test_a_key_that_may_use_two_models_chooses_one(show_chat: ShowChat, allowed):
+    service = allowed(Echo)
+    _, key = service.make_key("ann", allow_experimental=True)
+    page = show_chat(service, {"api-key": key})
+    with service.http(key) as http:
+        offered = [model["model_string"] for model in http.get("/user/info").json()["available_models"]]
+    page.get_by_label("Model").select_option(offered[-1])
+    ask(page, "which one?")
+    expect(answers(page)).to_contain_text("which one?")
+    with service.http(key) as http:
+        (session,) = http.get("/session/list").json()
+    assert (len(offered), session["model"]["model_string"]) == (2, offered[-1])
+
+
 def test_an_invalid_key_is_asked_for_again_and_a_valid_one_is_accepted(show_chat: ShowChat, allowed):
     service = allowed(Echo)
     page = show_chat(service, {"api-key": "svc_" + "0" * 49})
@@ -341,3 +408,15 @@ def test_examples_on_the_landing_screen_fill_the_input(show_chat: ShowChat, allo
     page = show_chat(allowed(Echo), {"examples": examples})
     page.get_by_role("button", name="Who got in?").click()
     expect(page.get_by_label("Question")).to_have_value("Who was brute-forced?")
+
+
+def test_the_partial_answer_of_a_stopped_question_is_its_answer_and_is_marked(show_chat: ShowChat, allowed):
+    page = show_chat(allowed(Stopping))
+    ask(page, "who?")
+    expect(page.locator("article.turn .trace summary")).to_contain_text("reading")
+    page.get_by_role("button", name="Stop").click()
+    expect(answers(page)).to_contain_text("1 of 2 lines.")
+    expect(page.get_by_role("note")).to_have_text(re.compile("Partial answer: stopped"))
+    expect(page.locator("article.turn .stopped")).to_be_visible()
+    assert not any("1 of 2 lines." in step for step in steps(page))
+    expect(page.get_by_role("button", name="Good answer")).to_have_count(0)

@@ -1,9 +1,8 @@
-"""README's guides for web pages run as they stand there; only the service's address is this test's."""
+"""The guides for web pages in docs/how_to/embed_chat.md run unchanged, except for the service's address."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import subprocess
 import threading
@@ -15,20 +14,18 @@ import uvicorn
 from playwright.sync_api import Page, expect
 
 from svc.service.server.serve import listen
+from tests.docs import examples
 from tests.support.assistants.scripted import Echo
 from tests.support.live import StartService, ThreadService, wait_until
 from tests.support.npm_workspace import PATH, WORKSPACE
 from tests.support.watched import Host, OpenPage, host
 
-ROOT = Path(__file__).parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 EXAMPLE = "https://svc.example.org"
 
 
 def block(language: str, service: ThreadService | None = None) -> str:
-    """The one fenced block of this language under "In a browser"."""
-    part = README.partition("\n## In a browser\n")[2].partition("\n## ")[0]
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```$", part, flags=re.MULTILINE | re.DOTALL)
+    """The one fenced block of this language."""
+    (found,) = examples.texts("how_to/embed_chat.md", language)
     if service is None:
         return found
     return found.replace(EXAMPLE, service.base_url).replace("wss://svc.example.org", service.ws_url)

@@ -26,7 +26,7 @@ async def asked(session: InteractiveSession, prompt: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("button", "answer"), [("Allow this call", '"ops"'), ("Deny", "error: the user does not allow it")]
+    ("button", "answer"), [("Allow this call", '"ops"'), ("Deny", "error: the user denied the call")]
 )
 def test_the_user_of_the_page_can_allow_a_tool_call(
     open_page: OpenPage, start_service: StartService, button: str, answer: str

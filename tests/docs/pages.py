@@ -12,6 +12,12 @@ _HEADING = re.compile(r"^#{1,6} (.+)$", re.MULTILINE)
 _CODE_BLOCK = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
 
 
+def names() -> list[str]:
+    """The pages that people write, by their path in ``docs/``; Sphinx writes others below ``generated``."""
+    found = sorted(path.relative_to(DOCS) for path in DOCS.rglob("*.md"))
+    return [path.as_posix() for path in found if not {"generated", "_build"} & set(path.parts)]
+
+
 @cache
 def text(name: str) -> str:
     return (DOCS / name).read_text("utf-8")

@@ -34,6 +34,9 @@ evidence (source, excerpt, and a line, record or offset), ATT&CK techniques, and
 The names of the facts are the columns of `answer.findings`, of JSON and CSV answers, and of `svc ask --json`. A fact
 that holds rows is a list of objects there. Times are ISO 8601; `null` means that the input does not say. Many findings
 are in a file of the session: see [Findings](wire.md#findings).
+
+The event skill recognises the exports of many products by their columns. A definition and a sample add another one: see
+[Teach it a new log source](how_to/sources.md).
 """
 
 

@@ -56,7 +56,7 @@ def error_classes() -> dict[str, type[errors.ServiceError]]:
 
 
 def operations_on_the_page() -> list[tuple[str, str]]:
-    return re.findall(r"`(GET|POST) (/[\w./]*)[?`]", pages.section(PAGE, "HTTP operations"))
+    return re.findall(r"`(GET|POST) (/[\w./{}-]*)[?`]", pages.section(PAGE, "HTTP operations"))
 
 
 def test_the_page_has_every_operation_and_no_other():
@@ -76,7 +76,7 @@ def errors_by_operation() -> dict[tuple[str, str], set[str]]:
             operations = []
         else:
             first_sentence = re.split(r"(?<=[a-z`])\.\s", paragraph)[0]
-            named = re.findall(r"`(GET|POST) (/[\w./]*)[?`]", first_sentence)
+            named = re.findall(r"`(GET|POST) (/[\w./{}-]*)[?`]", first_sentence)
             operations += [operation for operation in named if paragraph.startswith("`")]
     return found
 
@@ -92,13 +92,15 @@ def test_the_page_has_the_errors_of_each_operation(operation):
 @pytest.mark.parametrize("operation", OPERATIONS, ids=lambda operation: f"{operation.method} {operation.path}")
 def test_the_page_has_the_parameters_of_each_operation(operation):
     for name in operation.parameters:
+        if f"{{{name}}}" in operation.path:
+            continue  # the path on the page names it
         assert re.search(rf"`{operation.method} {operation.path}\?[^`]*\b{name}=", pages.prose(PAGE)), name
 
 
 def test_the_page_says_which_operations_need_no_key():
     section = pages.section(PAGE, "HTTP operations")
     paragraphs = [part for part in re.split(r"\n\s*\n", section) if re.search(r"\bneeds? no key\b", part)]
-    said = {operation for part in paragraphs for operation in re.findall(r"`(GET|POST) (/[\w./]*)[?`]", part)}
+    said = {operation for part in paragraphs for operation in re.findall(r"`(GET|POST) (/[\w./{}-]*)[?`]", part)}
 
     assert said == {(row.method, row.path) for row in OPERATIONS if row.is_public} | FORMS
 
@@ -199,7 +201,10 @@ def test_every_setting_named_on_the_page_exists():
     suffixes = ("_seconds", "_bytes", "_chars", "_messages", "_attempts")
     named = {word for word in re.findall(r"`(\w+)`", pages.prose(PAGE)) if word.endswith(suffixes)}
 
-    assert named - fields_of_messages - {"svc_request_seconds", "svc_turn_seconds"} <= names
+    assert (
+        named - fields_of_messages - {"svc_request_seconds", "svc_turn_seconds", "svc_oldest_waiting_turn_seconds"}
+        <= names
+    )
 
 
 def test_the_fixed_limits_are_on_the_page():
@@ -234,7 +239,12 @@ def test_the_page_has_the_close_codes_that_the_service_chooses():
 
 def test_the_sdk_does_what_the_page_says_of_each_close_code():
     table = {int(row[0]): row[2] for row in pages.rows(pages.section(PAGE, "Close codes"))}
-    meanings = {"reconnect with `after`": "lost", "use another key": "key", "register a new session": "session"}
+    meanings = {
+        "reconnect with `after`": "lost",
+        "reconnect with `after=0`": "history",
+        "use another key": "key",
+        "register a new session": "session",
+    }
 
     for code, action in table.items():
         if action in meanings:
@@ -272,6 +282,11 @@ def test_the_page_has_every_metric():
     exposed = set(re.findall(r"^# TYPE (svc_\w+) ", Metrics().exposition().decode(), re.MULTILINE))
     of_the_process = {
         "svc_running_turns",
+        "svc_turns_waiting",
+        "svc_oldest_waiting_turn_seconds",
+        "svc_worker_slots",
+        "svc_worker_slots_busy",
+        "svc_worker_jobs_waiting",
         "svc_open_streams",
         "svc_open_connections",
     }  # added where the service is built

@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, Request, expect
 
 from tests.support.fake_upstream import KEY, UpstreamServer, says
 from tests.support.hostile_text import OPEN, RUN
-from tests.support.jupyter_server import JupyterServer, jupyter_server
-from tests.support.local_services import stop_local_service
+from tests.support.jupyter_server import JupyterServer
 from tests.support.workbench import READY_MS, SHOWN, Workbench
 
 CANARY = "svc-canary"
@@ -35,25 +33,13 @@ _LIVE = """() => [...document.querySelectorAll(
 
 
 @pytest.fixture(scope="module")
-def jupyter(tmp_path_factory: pytest.TempPathFactory, extension: Path) -> Iterator[JupyterServer]:
-    """JupyterLab whose local service asks a scripted model: it always gives the hostile answer."""
-    folder = tmp_path_factory.mktemp("jupyter")
+def jupyter(tmp_path_factory: pytest.TempPathFactory, jupyterlab: JupyterServer) -> Iterator[JupyterServer]:
+    """The server; what a kernel asks goes to a scripted model, which always gives the hostile answer."""
     upstreams = UpstreamServer()
     model = upstreams.add(says(ANSWER))
-    service = {
-        "JUPYTER_PATH": str(extension),
-        "SVC_LOCAL_SERVE_ARGS": "",
-        "SVC_MODEL_URL": model.url,
-        "SVC_MODEL_NAME": "tiny",
-        "SVC_MODEL_KEY": KEY,
-        "SVC_STATE_DIR": str(folder / "state"),
-        "SVC_API_KEY": "",
-        "SVC_BASE_URL": "",
-        "SVC_WS_URL": "",
-    }
-    with jupyter_server(folder, **service) as server:
-        yield server
-    stop_local_service(folder / "state")
+    asked = {"SVC_LOCAL_SERVE_ARGS": "", "SVC_MODEL_URL": model.url, "SVC_MODEL_NAME": "tiny", "SVC_MODEL_KEY": KEY}
+    with jupyterlab.turn(tmp_path_factory.mktemp("state"), **asked):
+        yield jupyterlab
     upstreams.stop()
 
 

@@ -1,10 +1,8 @@
-"""The extension in real JupyterLab: the chat that goes with the kernel, answers as cells, commands, settings."""
+"""The extension in real JupyterLab: the chat that follows the kernel, answers as cells, commands, settings."""
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -276,11 +274,7 @@ def bare_kernel(jupyter: JupyterServer, tmp_path_factory: pytest.TempPathFactory
         "            raise ModuleNotFoundError(f'No module named {name!r}', name=name)\n"
         "sys.meta_path.insert(0, Bare())\n"
     )
-    folder = jupyter.root.parent / "data" / "kernels" / "bare"
-    folder.mkdir(parents=True)
-    argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
-    spec = {"argv": argv, "display_name": "Bare", "language": "python", "env": {"PYTHONPATH": str(python)}}
-    (folder / "kernel.json").write_text(json.dumps(spec))
+    jupyter.add_kernel("bare", {"PYTHONPATH": str(python)})
     return "bare"
 
 

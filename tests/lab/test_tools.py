@@ -99,6 +99,6 @@ def test_a_tool_refused_in_the_panel_does_not_run(bench: Workbench):
     chat.locator(".composer textarea").fill(CALL)
     chat.locator(".composer textarea").press("Enter")
     chat.locator(".asked").get_by_role("button", name="Deny").click()
-    expect(chat.locator(".answer").last).to_contain_text("the user does not allow it")
+    expect(chat.locator(".answer").last).to_contain_text("the user denied the call")
     bench.run(2)
     expect(bench.output(2).last).to_contain_text("[]")

@@ -8,6 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
+from svc_jupyter.browser import BROWSER_VARIABLE, find_browser
 from tests.support.npm_workspace import WORKSPACE, install, run_npm
 
 Script = tuple[str, ...]
@@ -31,10 +32,8 @@ OTHERS = [("lint",), *scripts_of("typecheck")]
 def running(request: pytest.FixtureRequest) -> Iterator[dict[Script, Future[None]]]:
     """Every script that a selected test waits for, under way."""
     install()
-    try:
-        environ = {"SVC_CHROMIUM": request.getfixturevalue("chromium")}
-    except (pytest.skip.Exception, pytest.fail.Exception):
-        environ = {}  # the tests that need it say so
+    browser = find_browser()
+    environ = {BROWSER_VARIABLE: browser} if browser else {}  # without one, no test in a browser is selected
     items = (item for item in request.session.items if item.path == request.path and hasattr(item, "callspec"))
     wanted = [item.callspec.params["script"] for item in items]
     with ThreadPoolExecutor(LANES) as lanes:
@@ -70,4 +69,4 @@ def test_the_script_passes(running: dict[Script, Future[None]], script: Script):
 @pytest.mark.timeout(1_600)
 def test_each_hostile_family_is_harmless_on_a_page_of_its_own(chromium: str):
     install()
-    run_npm("run", BROWSER, "-w", "svc-chat", SVC_CHROMIUM=chromium, SVC_LONG="1")
+    run_npm("run", BROWSER, "-w", "@svc-jupyter/chat", **{BROWSER_VARIABLE: chromium}, SVC_LONG="1")

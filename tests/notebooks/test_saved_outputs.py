@@ -11,9 +11,11 @@ from pathlib import Path
 import nbformat
 import pytest
 
+from tests.support.made_keys import UNKNOWN_KEY
+
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 EXAMPLES = sorted(NOTEBOOKS.glob("*.ipynb"))
-CUT = {"SVC_API_KEY": "svc_" + "A" * 49, "SVC_BASE_URL": "http://127.0.0.1:9", "SVC_WS_URL": "", "SVC_ANSWERS": "pin"}
+CUT = {"SVC_API_KEY": UNKNOWN_KEY, "SVC_BASE_URL": "http://127.0.0.1:9", "SVC_WS_URL": "", "SVC_ANSWERS": "pin"}
 HINT = "If the answer changed on purpose, run: python -m tests.notebooks.record_answers"
 
 

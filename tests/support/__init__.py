@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -12,3 +13,6 @@ WIRE = ROOT / "tests" / "wire"
 
 ASSISTANTS = Path(__file__).parent / "assistants"
 """On PYTHONPATH, ``--assistant scripted:Echo`` names an assistant as a user names theirs."""
+
+IS_ROOT = hasattr(os, "geteuid") and os.geteuid() == 0
+"""Whether a test can give a file to another user."""

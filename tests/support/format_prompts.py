@@ -128,12 +128,15 @@ OPEN_TASKS = {
             "domains", "domains", "bad-cdn.example, files.evil.example", "sample-domain.example",
         ),
     ],
-    "unknown": [
+    "estimate": [
         Task(
             "Analyze the CVE description and determine the CVSS v3.1 vector string.",
             "CVE Description: A double free in the parser lets a remote attacker run code.",
-            "CVSS vector string", "vector", UNKNOWN, "CVSS:3.1/AV:L/AC:H/PR:H/UI:R/S:U/C:L/I:N/A:N",
+            "CVSS vector string", "vector",
+            "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H", "CVSS:3.1/AV:L/AC:H/PR:H/UI:R/S:U/C:L/I:N/A:N",
         ),
+    ],
+    "unknown": [
         Task(
             "Which threat actor is behind this campaign?",
             "Report: The group used custom backdoors against embassies and ministries.",
@@ -203,12 +206,15 @@ HELD_TASKS = {
             "domain names", "domains", "update-cache.example, drop.mailer.example", "placeholder.example",
         ),
     ],
-    "unknown": [
+    "estimate": [
         Task(
             "Determine the CVSS 3.1 base vector for this vulnerability.",
             "Vulnerability: An unauthenticated attacker can crash the daemon with one packet.",
-            "vector", "cvss_vector", UNKNOWN, "CVSS:3.1/AV:P/AC:H/PR:L/UI:R/S:C/C:N/I:L/A:N",
+            "vector", "cvss_vector",
+            "CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:N/I:N/A:H", "CVSS:3.1/AV:P/AC:H/PR:L/UI:R/S:C/C:N/I:L/A:N",
         ),
+    ],
+    "unknown": [
         Task(
             "Attribute the intrusion to a threat group.",
             "Incident: Attackers used stolen certificates to sign their loaders.",
@@ -218,15 +224,15 @@ HELD_TASKS = {
 }  # fmt: skip
 
 TASKS_OF = {
-    "last_line": ("cwe", "attack", "unknown", "failures", "cvss"),
-    "boxed": ("cwe", "attack", "cvss", "unknown"),
-    "tag": ("cwe", "attack", "phishing", "unknown"),
-    "skeleton": ("cwe", "attack", "unknown", "cvss"),
-    "json": ("cwe", "attack", "unknown", "intruder", "decode", "cvss"),
-    "schema": ("cwe", "attack", "unknown", "cvss", "failures"),
+    "last_line": ("cwe", "attack", "unknown", "failures", "cvss", "estimate"),
+    "boxed": ("cwe", "attack", "cvss", "unknown", "estimate", "phishing", "decode", "intruder", "domains"),
+    "tag": ("cwe", "attack", "phishing", "unknown", "cvss", "estimate", "decode", "intruder", "domains"),
+    "skeleton": ("cwe", "attack", "unknown", "cvss", "estimate", "domains", "phishing"),
+    "json": ("cwe", "attack", "unknown", "intruder", "decode", "cvss", "estimate", "domains"),
+    "schema": ("cwe", "attack", "unknown", "cvss", "failures", "estimate", "domains"),
     "yes_no": ("affected", "phishing", "unknown"),
     "word": ("phishing",),
-    "only": ("cwe", "attack", "decode", "unknown", "intruder"),
+    "only": ("cwe", "attack", "decode", "unknown", "intruder", "estimate"),
     "number": ("cvss", "failures", "unknown"),
     "comma": ("domains", "attack", "unknown"),
     "csv": ("domains", "cwe", "unknown"),
@@ -255,8 +261,8 @@ def _cases(tasks: dict[str, list[Task]], wordings: dict[str, list[str]], roles: 
     orders, spoken = cycle(_ORDERS), cycle(roles)
     for kind, names in TASKS_OF.items():
         several = [cycle(tasks[name]) for name in names]
-        for number in range(9):
-            wording = wordings[kind][number % len(wordings[kind])]
+        for number in range(max(9, 2 * len(names))):
+            wording = wordings[kind][(number + number // len(names)) % len(wordings[kind])]
             task = next(several[number % len(several)])
             instruction = wording.format(
                 noun=task.noun,

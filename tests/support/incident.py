@@ -2,9 +2,9 @@
 
     python -m tests.support.incident        writes notebooks/evidence/
 
-Addresses and names are those that are kept free for documentation; scripts are text, which fetch from where nothing
-can answer. The story: ``mara`` opens a delivery note on WS-17; what it fetches looks around, stays, reads the memory of
-lsass, tries passwords on the server WEB-3 until one fits, and reports to its sender every minute.
+Addresses and names are those that are kept free for documentation; scripts are text, which fetch from addresses
+that cannot answer. The story: ``mara`` opens a delivery note on WS-17; what it fetches looks around, stays, reads the
+memory of lsass, tries passwords on the server WEB-3 until one fits, and reports to its sender every minute.
 """
 
 from __future__ import annotations

@@ -87,6 +87,8 @@ async def ask(
     language: str = "en",
     model: str = "svc-1.1",
     use_experimental: bool = False,
+    instructions: str = "",
+    disabled_tools: Sequence[str] = (),
 ) -> Asked:
     """Ask an analyst of its own."""
     turn = Turn(
@@ -97,6 +99,8 @@ async def ask(
         language=language,
         model=model,
         use_experimental=use_experimental,
+        disabled_tools=frozenset(disabled_tools),
+        instructions=instructions,
     )
     analyst = Analyst(InlineWorkers())
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ import httpx2
 import nbformat
 
 from tests.support.live import free_port, wait_until
+from tests.support.local_services import stop_local_service
 
 SETTINGS = {  # a toast about updates would lie over the sidebar
     "@jupyterlab/apputils-extension:notification": {
@@ -34,16 +36,19 @@ class JupyterServer:
         self.root.mkdir(parents=True)
         self.port = free_port()
         places = {f"JUPYTER_{name}_DIR": str(folder / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
-        workspaces = {
-            "JUPYTERLAB_SETTINGS_DIR": str(folder / "settings"),
-            "JUPYTERLAB_WORKSPACES_DIR": str(folder / "w"),
-        }
         self.settings = folder / "settings"
-        self.state = Path(environment.get("SVC_STATE_DIR") or folder)
-        for plugin, values in SETTINGS.items():
-            self.set(plugin, values)
+        self.workspaces = folder / "w"
+        self.state = folder / "state"  # the folder of what the kernels ask
+        first = folder / "first"  # before the kernels of the environment, as only JUPYTER_PATH is
+        self.kernels = first / "kernels"
+        self._set_defaults()
+        workspaces = {
+            "JUPYTERLAB_SETTINGS_DIR": str(self.settings),
+            "JUPYTERLAB_WORKSPACES_DIR": str(self.workspaces),
+        }
         self._environment = {
             **os.environ, "IPYTHONDIR": str(folder / "ipython"), **places, **workspaces, **environment,
+            "JUPYTER_PATH": os.pathsep.join(filter(None, (str(first), environment.get("JUPYTER_PATH")))),
         }  # fmt: skip
         self.process = self._start()
 
@@ -60,7 +65,11 @@ class JupyterServer:
                 stdout=log,
                 stderr=log,
             )  # fmt: skip
-        wait_until(self._is_up, "JupyterLab to answer", 60)
+        try:
+            wait_until(self._is_up, "JupyterLab to answer", 110)
+        except AssertionError:
+            self.stop()
+            raise
         return process
 
     def restart(self) -> None:
@@ -94,6 +103,44 @@ class JupyterServer:
         path = self.settings / package / f"{name}.jupyterlab-settings"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(values))
+
+    @contextmanager
+    def turn(self, state: Path, **environment: str) -> Iterator[None]:
+        """Kernels get this environment and a service of their own, in that folder; nothing of them stays.
+
+        A server would keep its kernels, and JupyterLab would open what was open before.
+        """
+        self.state = state
+        nothing = {"SVC_API_KEY": "", "SVC_BASE_URL": "", "SVC_WS_URL": ""}
+        self.add_kernel("python3", {**nothing, "SVC_STATE_DIR": str(state), **environment})
+        try:
+            yield
+        finally:
+            self._clear()
+            stop_local_service(state)
+
+    def add_kernel(self, name: str, environment: dict[str, str]) -> None:
+        """A kernel of this Python, which has that environment."""
+        argv = [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+        spec = {"argv": argv, "display_name": name, "language": "python", "env": environment}
+        (self.kernels / name).mkdir(parents=True, exist_ok=True)
+        (self.kernels / name / "kernel.json").write_text(json.dumps(spec))
+
+    def _clear(self) -> None:
+        with httpx2.Client(
+            base_url=f"{self.origin}/api", headers={"Authorization": f"token {self.token}"}, trust_env=False, timeout=30
+        ) as api:
+            for kind in ("sessions", "kernels"):
+                for one in api.get(f"/{kind}").json():
+                    api.delete(f"/{kind}/{one['id']}")
+        for folder in (self.root, self.workspaces, self.settings, self.kernels):
+            shutil.rmtree(folder, ignore_errors=True)
+        self.root.mkdir()
+        self._set_defaults()
+
+    def _set_defaults(self) -> None:
+        for plugin, values in SETTINGS.items():
+            self.set(plugin, values)
 
     def stop(self) -> None:
         """Its kernels end with it."""

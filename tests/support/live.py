@@ -24,6 +24,7 @@ from svc.service.app import build
 from svc.service.clock import elapsed_seconds
 from svc.service.server import serve
 from svc.service.settings import Settings
+from svc.service.store.address import PostgresAddress
 from tests.support import ASSISTANTS
 
 
@@ -48,11 +49,13 @@ def free_port() -> int:
 class LiveService:
     """Address of the service and an unlimited key of the user ``local``."""
 
-    def __init__(self, connection: serve.Connection, key: str, database: Path) -> None:
+    def __init__(self, connection: serve.Connection, key: str, database: Path | PostgresAddress, folder: Path) -> None:
         self.base_url = connection.base_url
         self.ws_url = connection.ws_url
         self.key = key
         self.database = database
+        self.folder = folder  # everything that the service writes to a disk, but for PostgreSQL
+        self.files = folder / "service.db.files"
 
     @property
     def headers(self) -> dict[str, str]:
@@ -84,24 +87,24 @@ class ThreadService(LiveService):
         settings: Settings,
         clock: Callable[[], float] = time.time,
         elapsed: Callable[[], float] | None = None,
+        database: PostgresAddress | None = None,
     ) -> None:
         """Without ``elapsed`` as many seconds pass as a clock of the test says: it does not jump."""
-        database = folder / "service.db"
-        options = serve.Options(
-            host="127.0.0.1", port=0, database=f"sqlite:///{database}", key_file=folder / "service.key"
-        )
+        chosen = database or folder / "service.db"
+        options = serve.Options(host="127.0.0.1", port=0, database=chosen, key_file=folder / "service.key")
         key = serve.read_or_make_key(folder / "service.key")
         self.assistant = assistant
         self._listener = serve.listen("127.0.0.1", 0)
         self.running = build(
             assistant,
-            database=database,
+            database=chosen,
+            files=folder / "service.db.files",
             settings=settings,
             clock=clock,
             elapsed=elapsed or (elapsed_seconds if clock is time.time else clock),
         )
         self.server = serve.Server(options, self.running, self._listener)
-        super().__init__(self.server.connection, key, database)
+        super().__init__(self.server.connection, key, chosen, folder)
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         wait_until(lambda: self.server.started or not self._thread.is_alive(), "the service to listen")
@@ -126,17 +129,26 @@ class ThreadService(LiveService):
 class ProcessService(LiveService):
     """``svc serve`` as users run it. ``assistant`` is a name in scripted.py, or MODULE:NAME."""
 
-    def __init__(self, folder: Path, assistant: str, *, port: int = 0, **environment: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        assistant: str,
+        *,
+        port: int = 0,
+        database: Path | PostgresAddress | None = None,
+        **environment: str,
+    ) -> None:
         self.connection_file = folder / "connection.json"
         self.log_file = folder / "service.log"
-        database = folder / "service.db"
+        database = database or folder / "service.db"
+        url = f"sqlite:///{database}" if isinstance(database, Path) else database.url
         name = assistant if ":" in assistant else f"scripted:{assistant}"
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "svc.cli.main", "serve", "--port", str(port), "--database", f"sqlite:///{database}",
-                 "--assistant", name, "--connection-file", str(self.connection_file),
-                 "--key-file", str(folder / "service.key")],
-                env={**os.environ, "PYTHONPATH": str(ASSISTANTS), **environment},
+                [sys.executable, "-m", "svc.cli.main", "serve", "--port", str(port), "--database", url,
+                 "--files", f"file://{folder / 'service.db.files'}", "--assistant", name,
+                 "--connection-file", str(self.connection_file), "--key-file", str(folder / "service.key")],
+                env={**os.environ, "PYTHONPATH": str(ASSISTANTS), "SVC_DRAIN_SECONDS": "0", **environment},
                 stdout=log,
                 stderr=log,
             )  # fmt: skip
@@ -147,7 +159,7 @@ class ProcessService(LiveService):
             self.process.kill()
             raise
         connection = msgspec.json.decode(self.connection_file.read_bytes(), type=serve.Connection)
-        super().__init__(connection, (folder / "service.key").read_text().strip(), database)
+        super().__init__(connection, (folder / "service.key").read_text().strip(), database, folder)
 
     def _is_ours(self) -> bool:
         """Whether the connection file is this process's: a killed one leaves its own behind."""
@@ -169,8 +181,10 @@ class ProcessService(LiveService):
 
 
 @contextlib.contextmanager
-def live_process(folder: Path, assistant: str, **environment: str) -> Iterator[ProcessService]:
-    service = ProcessService(folder, assistant, **environment)
+def live_process(
+    folder: Path, assistant: str, *, database: PostgresAddress | None = None, **environment: str
+) -> Iterator[ProcessService]:
+    service = ProcessService(folder, assistant, database=database, **environment)
     try:
         yield service
     finally:

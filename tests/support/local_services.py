@@ -9,6 +9,8 @@ from pathlib import Path
 
 from filelock import FileLock
 
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows has no signals: any of them kills
+
 
 def local_service_pid(folder: Path) -> int:
     """The process that the folder's connection file names."""

@@ -165,7 +165,9 @@ def _fields(kind: str, sender: str, reader: str, random: Random) -> list[tuple[s
     hop = ("Received", f"from out.{domain} (out.{domain} [198.51.100.7]) by mx-example.org; {date}")
     own = [("Message-ID", f"<{random.randrange(10**9)}@{domain}>"), *said]
     named = [(name, value.replace("{domain}", domain)) for name, value in marks.items()]
-    return [*([] if kind == "enron" else [hop]), *own, *named]
+    checks = [field for field in named if field[0] == "Authentication-Results"]  # servers write it on top
+    others = [field for field in named if field not in checks]
+    return [*checks, *([] if kind == "enron" else [hop]), *own, *others]
 
 
 def _encoded(text: str) -> str:

@@ -39,13 +39,13 @@ def made(
     given = dict(fields or {})
     domain = sender.rpartition("@")[2].strip("> ") or "unknown.example"
     mail["Return-Path"] = given.pop("Return-Path", f"<bounce@{domain}>")
+    if auth:
+        mail["Authentication-Results"] = f"mx.example.org; {auth}"
     mail["Received"] = (
         f"from out.{domain} (out.{domain} [198.51.100.7]) by mx.example.org with ESMTPS id 4x; "
         "Tue, 11 Mar 2025 09:30:09 +0000"
     )
     mail["Received"] = f"from app ([10.1.2.3]) by out.{domain} with ESMTP id 3x; Tue, 11 Mar 2025 09:30:02 +0000"
-    if auth:
-        mail["Authentication-Results"] = f"mx.example.org; {auth}"
     mail["From"] = sender
     if to:
         mail["To"] = to

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from tests.support import mails, ordinary_files, ordinary_logs
+from tests.support import mails, ordinary_files, ordinary_hosts, ordinary_logs
 from tests.support.first_contacts import first_contacts
 
 COUNT = 24
@@ -23,6 +23,7 @@ _MADE: dict[str, tuple[Callable[[int], bytes], ...]] = {
         ordinary_logs.windows_day,
         ordinary_logs.cloudtrail_day,
     ),
+    "host_artefacts": (ordinary_hosts.hive, ordinary_hosts.history, ordinary_hosts.crontab, ordinary_hosts.browser),
     "pcap": (ordinary_logs.capture_hour,),
     "program": (ordinary_files.program,),
     "script": (ordinary_files.script,),
@@ -42,6 +43,9 @@ _MADE: dict[str, tuple[Callable[[int], bytes], ...]] = {
     "attack": (ordinary_files.text,),
     "behaviours": (ordinary_files.text,),
     "weakness": (ordinary_files.text,),
+    "threat_intel": (ordinary_files.text,),
+    "indicator_search": (ordinary_files.text, ordinary_logs.web_day),
+    "yara": (ordinary_files.text, ordinary_files.program),
 }
 
 

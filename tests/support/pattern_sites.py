@@ -16,42 +16,72 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from svc.assistant.log_readers.tables.kinds import Kind, shipped_sources
+
 ROOT = Path(__file__).parents[2]
 PACKAGES = ("svc", "svc_jupyter")
 METHODS = ("compile", "search", "match", "fullmatch", "sub", "subn", "split", "findall", "finditer")
 ANCHORED = {"match", "fullmatch"}
-_NOT_IMPORTED = re.compile(r"\.__main__$")
+_NOT_IMPORTED = re.compile(r"windows_jobs$|\.__main__$")
 # Functions that put a pattern together at run time: an expression, in their module, for all of its values or examples.
 RUN_TIME = {
     "analyst/asked_values.py:_word": r"[r'(?:^|_)count(?=_|$)']",
     "analyst/choices.py:_has_words": r"[r'(?<!\w)aa(?!\w)']",
     "analyst/follow_ups/reading.py:glossed": "[one for table in _glossary().questions.values() for one in table]",
-    "analyst/follow_ups/things.py:mention_pattern": (
+    "analyst/questions/things.py:mention_pattern": (
         "[mention_pattern(name).pattern for name in ('10.0.0.1', 'aa-7', 'a.example')]"
     ),
     "analyst/format_reading.py:_xml": r"[r'<answer>([^<>\n]{1,80})</']",
     "analyst/format_reading.py:_form": r"[r'\bjson\b(?! file| object in)', r'\bjson\b']",
+    "analyst/questions/subjects.py:_patterns": (
+        "[pattern.pattern for named in _patterns().values() for _, _, pattern in named]"
+    ),
+    "analyst/questions/time_words.py:_part": "[words.pattern for words, _ in _PARTS]",
     "analyst/particulars.py:_mentions": r"[r'(?<![\w.-])aaa(?![\w-]|\.\w)']",
+    "analyst/render.py:rated": r"[r'\bcritical\b(?! or higher)']",
     "analyst/structured_answer.py:_short_prose": r"[rf'\b{name}\b' for name in TYPES]",
-    "analyst/translation.py:glossed": (
+    "analyst/languages.py:gloss": (
         "[one for table in _words().questions.values() for one in table] + list(_words().interrogatives.values())"
     ),
     "collections/layouts.py:layouts_of": "[one for layout in _table().layouts for one in layout.patterns]",
     "knowledge/network.py:_compiled": (
         "[pattern for kind in ('names', 'phrases', 'agents', 'requests') for pattern, _ in _compiled(kind)]"
     ),
-    "log_readers/tables/row_events.py:__init__": (
-        "[rule.matches for kind in module('svc.assistant.log_readers.tables.kinds')._table().kinds"
-        " for rule in kind.when]"
+    "log_readers/tables/bounded_patterns.py:_category": "list(_CATEGORIES.values())",
+    "log_readers/tables/bounded_patterns.py:check_pattern": r"[r'^a{0,9}b']",  # only to see whether it compiles
+    "log_readers/tables/declared.py:__init__": (
+        "[one.pattern for kind in module('tests.support.pattern_sites').shipped_kinds() for one in kind.extract]"
+        " + [one.matches for kind in module('tests.support.pattern_sites').shipped_kinds() for one in kind.systems]"
     ),
+    "log_readers/tables/kinds.py:__init__": (
+        "[pattern for source in shipped_sources() for line in source.lines for pattern in (line.pattern, line.skip)]"
+    ),
+    "log_readers/tables/row_events.py:__init__": (
+        "[rule.matches for kind in module('tests.support.pattern_sites').shipped_kinds() for rule in kind.when]"
+    ),
+    "log_readers/tables/user_sources.py:_of_kind": r"[r'^a{0,9}b']",  # of the user's definition, which are checked
     "model/evidence.py:_mark_missing": (
         "['|'.join(map(_display_pattern, ('http://aa.example/a', '10.0.0.1', 'a' * 64)))]"
     ),
     "model/local_toolset.py:_without_arguments": "['aaaa']",
     "response_format.py:_pattern": "['a{0,200}b*c*']",
+    "skills/indicators/search/matcher.py:_bounded": "[_bounded('a.example').pattern]",
+    "skills/indicators/search/matcher.py:_is_in": r"[r'(?<![\w-])a\.example\]?(?::\d{1,5})?/a/b(?![\w%-])']",
+    "skills/indicators/search/matcher.py:_phrase_pattern": (
+        r"[_phrase_pattern(*pair).pattern for pair in (('HKLM\\Software\\A', 'registry_key'), ('ann', 'account'),"
+        r" ('C:\\a\\b.exe', 'file'), ('\\a\\b', 'file'))]"
+    ),
     "skills/attack/tool.py:_named_in": r"[r'(?<![\w&])a a(?![\w&])']",
     "skills/attack/tool.py:_tactics_in": r"[r'(?<!\w)a a(?!\w)']",
     "skills/certificate/checks.py:_known_names": "[mark.pattern for mark in _marks().marks]",
+    "skills/cvss/estimate.py:_pattern": (
+        "[one for known in (*table().kind, *table().rule)"
+        " for one in (known.words, getattr(known, 'and_words', ''), known.not_words) if one]"
+    ),
+    "skills/host_artefacts/signs.py:__init__": (
+        "[one for sign in load('signs.toml', _SignTable, __package__).signs"
+        " for one in (sign.pattern, sign.unless, sign.where, sign.source, sign.detail) if one]"
+    ),
     "skills/code_review/http_headers.py:header_findings": (
         "[bad.pattern for bad in module('svc.assistant.skills.code_review.tool')._table().headers.bad]"
     ),
@@ -67,12 +97,21 @@ RUN_TIME = {
         "[f'(?i:(?:{pattern.pattern})(?={_PICKS_KNOWN.pattern}))' for pattern, _ in _KNOWN]"
     ),
     "skills/script/shell_words.py:put_in": "['aa']",
+    # only patterns without repeated groups are tried, and each use is charged by the length of the text
+    "skills/script/javascript/patterns.py:_compiled": (
+        r"[_compiled(one, '').pattern for one in ('[a-z]+', r'\bword\b', '(a)(b)?')]"
+    ),
     "skills/script/techniques.py:_compiled": "[_compiled(one.pattern) for one in _patterns()]",
     "workers/mentions.py:_pattern": r"[rb'(?<![\w.-])aa(?![\w-]|\.\w)']",
+    "svc/cli/answer_view.py:_ends_early": r"[r'^ {0,3}`{3,}[ \t]*$']",
+    "svc_jupyter/magics/commands.py:_can_follow": "[form.pattern for form in FORMS]",
     "svc_jupyter/magics/commands.py:_pattern": "[_pattern(form) for form in FORMS]",
 }
 
-USED_BY = {"svc_jupyter/magics/commands.py:_pattern": "fullmatch"}
+USED_BY = {
+    "svc_jupyter/magics/commands.py:_can_follow": "fullmatch",
+    "svc_jupyter/magics/commands.py:_pattern": "fullmatch",
+}
 """The method by which such patterns are used, if it is known."""
 
 
@@ -146,12 +185,22 @@ def load_tables(loaded: list[ModuleType]) -> None:
                 value()
 
 
+def _is_of_parser(node: ast.ImportFrom) -> bool:
+    """Whether only the parser of patterns is imported, which matches nothing: ``from re import _parser``."""
+    return all(alias.name in {"_constants", "_parser"} for alias in node.names)
+
+
+def shipped_kinds() -> list[Kind]:
+    """Every kind of export that is defined."""
+    return [kind for source in shipped_sources() for kind in source.kinds]
+
+
 def sites(path: Path) -> Iterator[tuple[Site, ast.Call]]:
     """The calls of ``re`` in a file, by any name that the file gives the module."""
     tree = ast.parse(path.read_text())
     names = {"re"}
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.module in {"re", "regex"}:
+        if isinstance(node, ast.ImportFrom) and node.module in {"re", "regex"} and not _is_of_parser(node):
             raise AssertionError(f"{path}: import the module re, so that its patterns are found")
         if isinstance(node, ast.Import):
             names |= {alias.asname or alias.name for alias in node.names if alias.name in {"re", "regex"}}

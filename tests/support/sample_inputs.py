@@ -12,7 +12,7 @@ import json
 import random
 from functools import cache
 
-from tests.support import captures, mails, office_files, program_files
+from tests.support import captures, host_files, mails, office_files, program_files
 from tests.support.damage import all_seeds
 
 _PROSE = (
@@ -134,6 +134,8 @@ def open_set() -> dict[str, bytes]:
             "cve": b"CVE-2021-44228",
             "version question": b"Is log4j-core 2.14.1 affected by >=2.0,<2.15?",
             "attack question": b"what is T1059.001",
+            "registry hive": seeds["host_artefacts"][0],
+            "login records": seeds["host_artefacts"][1],
         }
     )
 
@@ -189,6 +191,10 @@ def held_set() -> dict[str, bytes]:
             "cve": b"CVE-2017-11882",
             "version question": b"we run openssl 3.0.1, affected is [3.0.0, 3.0.7)",
             "attack question": b"explain T1003 and T1558.003",
+            "registry hive": host_files.hive(
+                host_files.keys({"SAM\\Domains\\Account\\Users\\Names\\mara": ("2026-11-20 03:12:45", {"": 500})})
+            ),
+            "login records": host_files.utmpx([(7, "2026-11-20 03:12:45", "mara", "ttys000", "192.0.2.7")]),
         }
     )
 

@@ -51,7 +51,7 @@ def host() -> Iterator[Host]:
 
 
 class Host(ThreadingHTTPServer):
-    """Serves ``pages``, path to content, with ``headers``; what ends in .js is a script."""
+    """Serves ``pages``, path to content, with ``headers``; what ends in .js is a script, in .xhtml a page in XML."""
 
     pages: dict[str, str]
     headers: dict[str, str]
@@ -69,7 +69,8 @@ class _Pages(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         found = self.server.pages.get(self.path.partition("?")[0])
         self.send_response(404 if found is None else 200)
-        kind = "text/javascript" if self.path.endswith(".js") else "text/html"
+        suffix = self.path.partition("?")[0].rpartition(".")[2]
+        kind = {"js": "text/javascript", "xhtml": "application/xhtml+xml"}.get(suffix, "text/html")
         self.send_header("Content-Type", f"{kind}; charset=utf-8")
         for name, value in self.server.headers.items():
             self.send_header(name, value)

@@ -26,8 +26,9 @@ def register(service: LiveService, key: str | None = None, **fields: object) -> 
 
 @asynccontextmanager
 async def opened(
-    service: LiveService, session_id: str, after: int | None = None, *, key: str | None = None, **options: object
+    service: LiveService, session_id: str, after: int | None = 0, *, key: str | None = None, **options: object
 ) -> AsyncIterator[ClientConnection]:
+    """A stream that sends everything after ``after``; None is a stream that does not resume."""
     address = f"{service.ws_url}/stream?session_id={session_id}" + ("" if after is None else f"&after={after}")
     headers = {"Authorization": f"Bearer {key or service.key}"}
     async with connect(address, additional_headers=headers, compression=None, proxy=None, **options) as socket:

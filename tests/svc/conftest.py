@@ -15,7 +15,7 @@ from tests.support.fault_proxy import FaultProxy
 from tests.support.local_services import stop_local_service
 
 SCRIPTED = {
-    "SVC_LOCAL_SERVE_ARGS": "--assistant scripted_assistants:Scripted --exit-when-idle 120",
+    "SVC_LOCAL_SERVE_ARGS": "--assistant scripted_assistants:Scripted --exit-when-idle 1800",
     "PYTHONPATH": str(ASSISTANTS),
 }
 
@@ -40,7 +40,7 @@ def client(scripted_service: Config) -> Iterator[Svc]:
 
 @pytest.fixture
 def scripted_local(local_state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A local service of the test's own, not started yet: its state folder."""
+    """The test's own local service, not started yet: its state folder."""
     for name, value in SCRIPTED.items():
         monkeypatch.setenv(name, value)
     return local_state

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
+import re
+from datetime import timedelta
+
 import pytest
 
 import svc
-from svc import Svc
+from svc import AsyncSvc, Svc
 from svc.config import Config
+from tests.support.assistants.scripted import Echo
+from tests.support.fault_proxy import FaultProxy
+from tests.support.live import StartService, ThreadService, wait_until
+from tests.support.made_keys import UNKNOWN_KEY
 
 
 def test_urls_may_be_positional(scripted_service: Config):
@@ -56,7 +65,7 @@ def test_an_unknown_session_is_reported(client: Svc):
 
 
 def test_a_wrong_key_is_reported_and_not_shown(scripted_service: Config):
-    key = scripted_service.api_key[:-1] + ("a" if scripted_service.api_key[-1] != "a" else "b")
+    key = UNKNOWN_KEY
     with Svc(key, scripted_service.base_url) as client, pytest.raises(svc.InvalidApiKeyError) as caught:
         client.create_session()
 
@@ -84,6 +93,114 @@ def test_live_sessions_are_listed_oldest_first_without_messages(scripted_service
     assert gone.session_id not in ids
     assert {len(session.messages) for session in listed} == {0}
     assert client.resume_session(listed[ids.index(old.session_id)].id).name == "old"
+
+
+def test_sessions_are_listed_in_pages(start_service: StartService):
+    service = start_service(Echo)
+    with Svc(service.key, service.base_url) as client:
+        made = [client.create_session(name=str(n)).session_id for n in range(7)]
+        pages = [client.list_sessions(limit=3)]
+        while len(pages[-1]) == 3:
+            pages.append(client.list_sessions(limit=3, after=pages[-1][-1].id))
+
+        assert [[session.id for session in page] for page in pages] == [made[:3], made[3:6], made[6:]]
+        assert [session.id for session in client.list_sessions(after=made[4])] == made[5:]
+        with pytest.raises(svc.InvalidRequestError) as refused:
+            client.list_sessions(limit=-1)
+        assert refused.value.param == "limit"
+        client.resume_session(made[2]).delete()
+        with pytest.raises(svc.SessionNotFoundError):
+            client.list_sessions(after=made[2])
+
+
+def test_a_page_goes_on_after_a_session_that_has_expired(start_service: StartService):
+    now = [1_790_000_000.0]
+    service = start_service(Echo, clock=lambda: now[0])
+    with Svc(service.key, service.base_url) as client:
+        first = client.create_session(ttl=300)
+        now[0] += 10
+        kept = client.create_session(ttl=3_000)
+        now[0] += 400
+        assert [session.id for session in client.list_sessions(after=first.session_id)] == [kept.session_id]
+
+
+def test_arguments_of_a_session_come_in_the_documented_order(client: Svc):
+    session = client.create_session(600, "n", "d", False, "stable", "de")
+
+    assert (session.ttl, session.name, session.description) == (600, "n", "d")
+    assert (session.log_session, session.model.model_string, session.language) == (False, "svc-1.1", "de")
+    assert list(inspect.signature(Svc.create_session).parameters)[1:] == [
+        "ttl", "name", "description", "log_session", "model", "language",
+    ]  # fmt: skip
+    assert inspect.signature(Svc.create_session).parameters == inspect.signature(AsyncSvc.create_session).parameters
+
+
+@pytest.mark.parametrize(
+    ("ttl", "seconds"), [(timedelta(hours=2), 7_200), (timedelta(minutes=10, milliseconds=1), 601), (300, 300)]
+)
+def test_a_lifetime_is_a_number_of_seconds_or_a_timedelta(client: Svc, ttl: int | timedelta, seconds: int):
+    session = client.create_session(ttl)
+    assert session.ttl == seconds
+    session.update(ttl=timedelta(days=1))
+    assert session.ttl == 86_400
+
+
+@pytest.mark.parametrize("ttl", ["Ticket 4711", 600.0, True, None])
+def test_another_lifetime_is_refused_before_it_is_sent(ttl: object):
+    with pytest.raises(svc.InvalidRequestError, match="which is not a lifetime") as caught:
+        Svc(UNKNOWN_KEY, "http://127.0.0.1:1").create_session(ttl)
+    assert caught.value.param == "ttl"
+
+
+def test_an_update_without_arguments_extends_the_session(start_service: StartService):
+    now = [1_790_000_000.0]
+    service = start_service(Echo, clock=lambda: now[0])
+    with Svc(service.key, service.base_url) as client:
+        session = client.create_session(600, "n")
+        now[0] += 100
+        session.update(name="m")
+        assert session.expire_time == session.create_time + 600
+        session.update()
+        assert (session.expire_time, session.name) == (session.create_time + 700, "m")
+
+
+def connections_of(service: ThreadService) -> int:
+    return len(service.running.streams)
+
+
+async def test_a_blocking_client_in_an_event_loop_closes_what_was_left_open(start_service: StartService):
+    service = start_service(Echo)
+    async with Svc(service.key, service.base_url) as client:
+        turn = client.create_session().stream("hello")
+        await anext(turn)
+        assert connections_of(service) == 1
+    with pytest.raises(StopAsyncIteration):
+        await anext(turn)
+    await asyncio.to_thread(wait_until, lambda: connections_of(service) == 0, "the stream to be closed")
+
+
+async def test_an_asynchronous_client_closes_what_was_left_open(start_service: StartService):
+    service = start_service(Echo)
+    async with AsyncSvc(service.key, service.base_url) as client:
+        turn = (await client.create_session()).stream("hello")
+        await anext(turn)
+    await asyncio.to_thread(wait_until, lambda: connections_of(service) == 0, "the stream to be closed")
+
+
+async def test_a_program_says_that_it_is_this_sdk(proxy: FaultProxy, scripted_service: Config):
+    sent: list[bytes] = []
+    proxy.fault = lambda chunk: sent.append(chunk.data) or "pass"
+
+    def ask() -> None:
+        with Svc(scripted_service.api_key, proxy.base_url) as client:
+            client.create_session().query("echo a")
+
+    await asyncio.to_thread(ask)
+    heads = [data for data in sent if re.match(rb"(GET|POST) (?!/proof)", data)]
+    agents = {re.search(rb"(?im)^user-agent: (.*)\r$", data)[1].decode() for data in heads}
+    assert len(heads) == 2
+    assert len(agents) == 1
+    assert re.fullmatch(r"svc-python/[\d.]+ Python/\d\S+ \(\w+\)", agents.pop())
 
 
 def test_user_info_names_the_user_and_the_rights_of_the_key(client: Svc):

@@ -10,8 +10,9 @@ import pytest
 
 from svc.config import DEFAULT_BASE_URL, DEFAULT_WS_URL, LOCAL, Config, is_loopback, resolve, state_folder
 from svc.errors import ConfigError
+from tests.support.made_keys import made_key
 
-KEY = "svc_secret"
+KEY = made_key("secret")
 TEAM = "https://team.example.org"
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import socket
+import ssl
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -31,8 +33,9 @@ from svc.config import Config, resolve
 from svc.errors import SvcError
 from svc.local import find_or_start
 from svc.messages import Message, MessageType, MimeType, UpdateRequest
+from tests.support.made_keys import made_key
 
-KEY = "svc_secret"
+KEY = made_key("secret")
 HERE = "https://svc.example.org"
 PINNED_WHOLE = (config, _requests, _protocol, client, messages)  # no error of theirs may be missing below
 
@@ -110,6 +113,9 @@ ROWS = [
     ("key-for-local", lambda: resolve(KEY, "local"), svc.ConfigError, 'base_url="local" uses its own key and ws_url. Omit both, or pass the URL of a service.'),
     ("key-is-an-address", resolved(SVC_API_KEY=HERE), svc.ConfigError, "api_key is a URL. The key is the first argument: Svc(api_key, base_url=...)."),
     ("key-broken", resolved(SVC_API_KEY="svc_a b"), svc.ConfigError, "the API key contains spaces or invalid characters. Copy it again, on one line."),
+    ("key-of-another-service", resolved(SVC_API_KEY="sk-1234"), svc.ConfigError, "the API key does not begin with svc_, so it is a key of another service. It was not sent. Copy it again, whole; `svc keys create` creates one."),
+    ("key-cut", resolved(SVC_API_KEY=KEY[:-1]), svc.ConfigError, "the API key has 52 characters; a key has 53. It was not sent. Copy it again, whole; `svc keys create` creates one."),
+    ("key-mistyped", resolved(SVC_API_KEY=KEY.replace("secret", "sacret")), svc.ConfigError, "the API key is mistyped: its checksum is wrong. It was not sent. Copy it again, whole; `svc keys create` creates one."),
     ("address-is-a-key", resolved(SVC_API_KEY="x", SVC_BASE_URL=KEY), svc.ConfigError, "base_url is not a URL. It looks like a key, which is the first argument. Use a complete URL such as https://svc.example.org."),
     ("scheme", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="ftp://a.example.org"), svc.ConfigError, "base_url 'ftp://a.example.org' must start with https:// or, for this machine only, http://."),
     ("no-host", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="https://"), svc.ConfigError, "base_url 'https://' has no valid host and port. Use a complete URL such as https://svc.example.org."),
@@ -118,6 +124,7 @@ ROWS = [
     ("port", resolved(SVC_API_KEY=KEY, SVC_BASE_URL="https://a:99999"), svc.ConfigError, "base_url is not a valid URL. Check its host and port."),
     ("tunnel", resolved(SVC_API_KEY=KEY, SVC_TUNNEL_TO="here:1"), svc.ConfigError, "SVC_TUNNEL_TO='here:1' is not valid: it must be the numeric address and port that the service behind the tunnel listens on, such as 127.0.0.1:8460"),
     # _requests
+    ("no-lifetime", lambda: _requests.seconds_of("a day"), svc.InvalidRequestError, "ttl is 'a day', which is not a lifetime. Pass whole seconds or a timedelta. The order of the arguments is ttl, name, description, log_session, model, language."),
     ("file-without-a-name", lambda: _requests.upload_file("s", "", b""), svc.InvalidRequestError, "the file name is empty. Pass a name: questions refer to the file by it."),
     ("no-mime-type", lambda: _requests.upload_file("s", "a", b"", "text"), svc.InvalidRequestError, "mime_type_hint 'text' is not a MIME type. Use one such as text/plain, or omit it."),
     ("half-a-character", lambda: _requests.update(UpdateRequest(id="s", name="\ud800")), svc.InvalidRequestError, "'\\ud800' contains half a surrogate pair, which is not text. Remove it."),
@@ -132,16 +139,22 @@ ROWS = [
     ("frame-is-no-message", received("{}"), svc.ProtocolError, "malformed message on the stream (Object missing required field `message_type`): '{}'"),
     ("frame-is-no-message-while-cancelling", lambda: CancelProtocol("t", 0).receive("{}"), svc.ProtocolError, "malformed message on the stream: Object missing required field `message_type`"),
     ("set-back", received(Message(message_type=MessageType.QUERY, id="q", turn="t", seq=3), earlier_after=5), svc.ProtocolError, "the session went back to message 3 after message 5: the service was restored to an older state. Resume the session to continue from there."),
+    ("lost-from-the-first", received(Message(message_type=MessageType.ERROR, status_code=409, status_message="history_lost", content="it is shorter")), svc.ProtocolError, "history_lost on a stream that begins at message 1"),
     ("turn-error", received(Message(message_type=MessageType.ERROR, turn="t", seq=1, status_code=502, status_message="upstream_error", content="the model is gone")), svc.UpstreamError, "the model is gone"),
     ("query-refused", received(Message(message_type=MessageType.ERROR, turn="t", parent_id="q", status_code=409, status_message="turn_in_progress", content="a turn runs; wait")), svc.TurnInProgressError, "a turn runs; wait"),
     # _transport
     ("closed", closed(1011), svc.UnreachableError, "wss://svc.example.org closed the stream (code 1011, no reason)."),
+    ("history-lost", closed(4409), svc.UnreachableError, "wss://svc.example.org lost messages of the session (no reason)."),
     ("key-revoked", closed(4401, "revoked"), svc.InvalidApiKeyError, "the key is no longer valid (revoked). Set a new one."),
     ("session-ended", closed(4410), svc.SessionExpiredError, "the session has ended (expired or deleted). Make a new session."),
     ("closed-strangely", closed(1003, "what?"), svc.ProtocolError, "wss://svc.example.org closed the stream with code 1003 (what?)."),
     ("upgrade-refused-for-now", upgrade(503, wire("unavailable", "stopping")), svc.UnreachableError, "wss://svc.example.org answered HTTP 503."),
     ("upgrade-refused", upgrade(404, wire("session_not_found", "no such session")), svc.SessionNotFoundError, "no such session"),
     ("refused-connection", call_of(base_url="http://127.0.0.1:1"), svc.UnreachableError, "http://127.0.0.1:1 does not answer ([Errno 111] Connection refused). Check that the service runs and the address is right."),
+    ("unknown-name", raising(_transport._lost, HERE, socket.gaierror(-2, "Name or service not known")), svc.UnreachableError, "https://svc.example.org cannot be reached: the name 'svc.example.org' is not known ([Errno -2] Name or service not known). Check it, and the network."),
+    ("no-tls", raising(_transport._lost, HERE, ssl.SSLError(1, "wrong version number")), svc.UnreachableError, "https://svc.example.org cannot be reached over TLS (wrong version number). Check the address and its port."),
+    ("address-ends-in-v1", raising(_transport._located, svc.AddressNotFoundError("unknown"), HERE + "/v1"), svc.AddressNotFoundError, "https://svc.example.org/v1 ends in /v1, which is only for clients of OpenAI's API. Leave /v1 out: https://svc.example.org"),
+    ("unusable-proxy", raising(_transport._unusable_proxy), svc.ConfigError, "the proxy in HTTPS_PROXY cannot be used: its address is not valid. Use one such as http://proxy.example.org:3128."),
     ("untrusted", raising(_transport._untrusted, HERE, OSError("self-signed")), svc.UnreachableError, "the certificate of https://svc.example.org is not trusted (self-signed). If your own certificate authority issued it, set SVC_CA_BUNDLE to the authority's certificate file."),
     ("unproven", raising(unproven, UnprovenError("it is not the service")), svc.UnreachableError, "http://127.0.0.1:1: it is not the service. Neither your key nor your question was sent. Check the address, and whether the service is older than this client. If the address is a tunnel, set SVC_TUNNEL_TO to the address that the service listens on."),
     ("unknown-to-it", raising(unproven, UnprovenError("it does not know the key", is_key_unknown=True)), svc.InvalidApiKeyError, "http://127.0.0.1:1: it does not know the key. Neither your key nor your question was sent. Set a key that this service knows (`svc keys create` creates one)."),

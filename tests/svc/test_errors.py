@@ -19,6 +19,7 @@ ROWS = [
     (404, "file_not_found", svc.SessionFileNotFoundError, "not_found_error"),
     (409, "turn_in_progress", svc.TurnInProgressError, "conflict_error"),
     (409, "session_id_taken", svc.SessionIdTakenError, "conflict_error"),
+    (409, "history_lost", svc.HistoryLostError, "conflict_error"),
     (410, "session_expired", svc.SessionExpiredError, "invalid_request_error"),
     (413, "too_large", svc.TooLargeError, "invalid_request_error"),
     (429, "rate_limited", svc.RateLimitedError, "rate_limit_error"),

@@ -19,6 +19,8 @@ from tests.support.assistants.scripted import Echo
 from tests.support.impostor import Impostor, Manner, assert_learned_nothing
 from tests.support.live import StartService
 from tests.support.local_services import stop_local_service
+from tests.support.made_keys import UNKNOWN_KEY
+from tests.support.sampling import sampled
 
 QUESTION = "echo the-merger-is-on-friday"
 StartImpostor = Callable[..., Impostor]
@@ -41,7 +43,7 @@ def port_of(url: str) -> int:
     return int(url.rpartition(":")[2])
 
 
-@pytest.mark.parametrize("manner", ["silent", "page", "json", "unknown key", "drip", "redirect"])
+@pytest.mark.parametrize("manner", sampled(["silent", "page", "json", "unknown key", "drip", "redirect"], 2))
 def test_a_question_after_the_service_was_killed_goes_to_a_new_service(
     scripted_local: Path, impostor: StartImpostor, manner: Manner, monkeypatch: pytest.MonkeyPatch
 ):
@@ -103,7 +105,7 @@ def test_a_configured_address_gets_a_clear_error(
 def test_the_default_address_is_not_trusted_either(impostor: StartImpostor, monkeypatch: pytest.MonkeyPatch):
     program = impostor("json")
     monkeypatch.setattr("svc.config.DEFAULT_BASE_URL", f"http://127.0.0.1:{program.port}")
-    key = f"svc_{'a' * 49}"
+    key = UNKNOWN_KEY
 
     with pytest.raises(svc.UnreachableError, match="did not prove that it is your service: its proof is wrong"):
         Svc(key).get_user_info()
@@ -183,7 +185,7 @@ def test_a_tunnel_needs_a_numeric_address(monkeypatch: pytest.MonkeyPatch, text:
     monkeypatch.setenv("SVC_TUNNEL_TO", text)
 
     with pytest.raises(svc.ConfigError, match=r"SVC_TUNNEL_TO=.* is not valid"):
-        Svc("svc_key", "http://127.0.0.1:1")
+        Svc(UNKNOWN_KEY, "http://127.0.0.1:1")
 
 
 def find_key(folder: Path) -> str:

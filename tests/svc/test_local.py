@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -19,8 +20,9 @@ from filelock import FileLock
 import svc
 from svc import MessageType, Svc
 from svc.local import LOG_LIMIT_BYTES, _ServiceFiles, find_or_start, serve_command
+from tests.support import IS_ROOT
 from tests.support.live import wait_until
-from tests.support.local_services import local_service_pid, stop_local_service
+from tests.support.local_services import KILL, local_service_pid, stop_local_service
 
 ASK = "from svc.local import find_or_start; print(find_or_start().base_url)"
 
@@ -56,7 +58,7 @@ def test_a_killed_service_is_replaced_and_the_sessions_are_still_there(scripted_
     with Svc() as client:
         session = client.create_session()
         session.query("echo a")
-        stop_local_service(scripted_local, signal.SIGKILL)
+        stop_local_service(scripted_local, KILL)
 
         assert session.query("echo b").text() == "echo b (after 1)"
         assert client.resume_session(session.session_id).history()
@@ -72,7 +74,7 @@ def test_an_internal_error_of_the_local_service_names_the_log(scripted_local: Pa
     assert fault in log.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["kill", "stop"])
+@pytest.mark.parametrize("how", [KILL, signal.SIGTERM], ids=["kill", "stop"])
 def test_a_service_that_stops_during_a_turn_loses_no_message(scripted_local: Path, how: signal.Signals):
     with Svc() as client:
         session = client.create_session()
@@ -82,8 +84,8 @@ def test_a_service_that_stops_during_a_turn_loses_no_message(scripted_local: Pat
         killer.join()
         history = session.history()
 
-    if how == signal.SIGKILL:
-        assert "started again after a restart" in [m.content for m in response.messages]
+    if how == KILL:
+        assert "started again after a service restart" in [m.content for m in response.messages]
     assert response.text() == "count 40 20 (after 0)"
     assert [m.seq for m in response.messages] == list(range(2, len(history) + 1))
     assert len([m for m in history if m.message_type == MessageType.QUERY]) == 1
@@ -109,10 +111,10 @@ def test_a_stale_service_file_is_ignored(scripted_local: Path, content: str):
 
 def test_a_new_service_reuses_the_old_port_if_it_is_free(scripted_local: Path):
     first = find_or_start().base_url
-    stop_local_service(scripted_local, signal.SIGKILL)
+    stop_local_service(scripted_local, KILL)
     assert find_or_start().base_url == first
 
-    stop_local_service(scripted_local, signal.SIGKILL)
+    stop_local_service(scripted_local, KILL)
     with socket.create_server(("127.0.0.1", int(first.rpartition(":")[2]))):
         assert find_or_start().base_url != first
 
@@ -152,6 +154,7 @@ def test_a_service_file_with_a_remote_address_is_not_trusted(scripted_local: Pat
     file.write_text(good, encoding="utf-8")
 
 
+@pytest.mark.posix("owners and modes of files")
 def test_a_folder_that_others_can_read_is_closed_to_them(scripted_local: Path):
     scripted_local.mkdir(mode=0o755)
 
@@ -160,6 +163,7 @@ def test_a_folder_that_others_can_read_is_closed_to_them(scripted_local: Path):
     assert stat.S_IMODE(scripted_local.stat().st_mode) == 0o700
 
 
+@pytest.mark.posix("owners and modes of files")
 def test_a_folder_under_one_that_everybody_can_write_to_is_refused(scripted_local: Path, tmp_path: Path):
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(0o777)
@@ -171,7 +175,8 @@ def test_a_folder_under_one_that_everybody_can_write_to_is_refused(scripted_loca
     _ServiceFiles(tmp_path / "shared" / "state").make()
 
 
-@pytest.mark.skipif(os.getuid() != 0, reason="only root can make another user's files")
+@pytest.mark.posix("owners and modes of files")
+@pytest.mark.skipif(not IS_ROOT, reason="only root can make another user's files")
 @pytest.mark.parametrize("what", ["link", "key", "service.json"])
 def test_what_another_user_put_there_is_refused(scripted_local: Path, tmp_path: Path, what: str):
     mine = tmp_path / "mine"
@@ -190,6 +195,7 @@ def test_what_another_user_put_there_is_refused(scripted_local: Path, tmp_path: 
         find_or_start(folder)
 
 
+@pytest.mark.posix("owners and modes of files")
 def test_a_link_of_ones_own_is_followed(scripted_local: Path, tmp_path: Path):
     (tmp_path / "target").mkdir()
     scripted_local.symlink_to(tmp_path / "target")
@@ -233,10 +239,13 @@ def test_a_file_in_the_way_says_what_to_do(scripted_local: Path):
 
 def test_an_unused_service_exits(scripted_local: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SVC_LOCAL_SERVE_ARGS", "--assistant scripted_assistants:Scripted --exit-when-idle 0.2")
-    find_or_start()
+    with contextlib.suppress(svc.LocalServiceError):  # it may have exited before it was found
+        find_or_start()
 
-    with FileLock(scripted_local / "service.json.lock", timeout=20):
+    with FileLock(scripted_local / "service.json.lock", timeout=60):  # free once it has exited
         assert not (scripted_local / "service.json").exists()
+    events = [json.loads(line)["event"] for line in (scripted_local / "service.log").read_text("utf-8").splitlines()]
+    assert [event for event in events if event in ("listening", "idle", "stopped")] == ["listening", "idle", "stopped"]
 
 
 def test_a_client_restarts_a_service_that_exited_when_idle(scripted_local: Path):

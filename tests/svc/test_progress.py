@@ -7,6 +7,7 @@ import random
 import re
 from itertools import pairwise
 
+import msgspec
 import pytest
 
 from svc import TaskProgress
@@ -174,3 +175,30 @@ def test_a_log_gets_a_line_now_and_then():
     line.clear()
 
     assert len(stream.getvalue().splitlines()) == 10
+
+
+@pytest.mark.parametrize(
+    ("pace", "unit", "said"),
+    [
+        pytest.param(5_240_000, "byte", " (5.2 MB/s)", id="megabytes"),
+        pytest.param(240_000, "byte", " (240 kB/s)", id="kilobytes"),
+        pytest.param(1, "event", " (1 event/s)", id="one"),
+        pytest.param(31_000, "event", " (31,000 events/s)", id="many"),
+        pytest.param(msgspec.UNSET, "byte", "", id="unknown"),
+    ],
+)
+def test_the_pace_is_said(pace, unit, said):
+    progress = TaskProgress(task="auth.log", done=43, total=100, unit=unit, seconds_left=12, per_second=pace)
+    assert progress_line("events", progress) == f"events: 43 % of auth.log{said}, about 15 s left"
+
+
+def test_a_meter_reports_the_pace_once_it_is_known():
+    now = [0.0]
+    meter = Meter("x", "byte", clock=lambda: now[0])
+    reports = []
+    for second in range(12):
+        now[0] = float(second)
+        reports.append(meter.report(second * 1_000, 100_000))
+    known = [report.per_second for report in reports if report is not None]
+    assert known
+    assert all(pace == 1_000 for pace in known)

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 
 from svc._protocol import CancelProtocol, Deliver, EarlierTurn, Fail, Reconnect, TurnProtocol
+from svc._session_state import SeenMessages
 from svc.errors import ProtocolError, ServiceError, TooLargeError
 from svc.messages import Message, MessageType, status_of
 from tests.support import WIRE
@@ -26,7 +27,9 @@ class Player:
         query = Message(message_type=MessageType.QUERY, id=asked["id"], turn=asked["turn"], content=asked["content"])
         query.files = tuple(asked["files"]) if "files" in asked else query.files
         earlier = EarlierTurn(**script["earlier"]) if "earlier" in script else None
-        self.protocol = TurnProtocol(query, script["after"], earlier)
+        self.seen = SeenMessages()
+        self.seen.add(Message(message_type=MessageType.INFO, id=known) for known in script.get("seen", ()))
+        self.protocol = TurnProtocol(query, script["after"], earlier, seen=self.seen)
         self.yielded: list[str] = []
         self.messages: list[Message] = []
         self.error: Exception | None = None
@@ -74,6 +77,8 @@ class Player:
                 self.error = error
             case Reconnect():
                 self.is_leaving = True
+        self.protocol.take_loss()
+        self.seen.add(self.protocol.new_messages())  # as the session does
 
 
 @pytest.mark.parametrize("path", TURNS, ids=[path.stem for path in TURNS])
@@ -102,6 +107,7 @@ def check_error(error: Exception | None, expected: dict[str, Any] | None) -> Non
     else:
         assert isinstance(error, ServiceError)
         assert (error.code, error.status, str(error)) == (expected["code"], expected["status"], expected["message"])
+        assert error.retry_after == expected.get("retry_after")
 
 
 @pytest.mark.parametrize("cut", range(1, 6))

@@ -31,6 +31,7 @@ def test_only_idempotent_requests_are_sent_again(status: int, repeatable: bool, 
     [
         *[pytest.param(c, "lost", id=str(c)) for c in (1000, 1001, 1005, 1006, 1011, 1012, 1013, 1014, 4408)],
         pytest.param(4401, "key", id="4401"),
+        pytest.param(4409, "history", id="4409"),
         pytest.param(4410, "session", id="4410"),
         *[pytest.param(c, "broken", id=str(c)) for c in (1002, 1003, 1007, 1008, 1009, 3000, 4000)],
     ],

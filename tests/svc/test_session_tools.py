@@ -100,7 +100,7 @@ async def test_a_refused_tool_is_not_called(client: Svc):
         if message.message_type == MessageType.CONFIRMATION_REQUEST:
             session.confirm(message, is_allowed=False)
         if message.message_type == MessageType.RESULT:
-            assert str(message.content).startswith("error: the user does not allow it")
+            assert str(message.content).startswith("error: the user denied the call")
 
 
 async def test_an_answer_lost_with_the_connection_is_sent_again(scripted_service: Config, proxy: FaultProxy):

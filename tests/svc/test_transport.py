@@ -27,8 +27,9 @@ from svc.config import Config
 from svc.messages import RegisterRequest, new_id
 from tests.support import ASSISTANTS
 from tests.support.fault_proxy import FaultProxy
+from tests.support.made_keys import made_key
 
-KEY = "svc_THEKEYTHATNOBODYMAYSEE"
+KEY = made_key("THEKEYTHATNOBODYMAYSEE")
 QUICK = StreamSettings(open_seconds=1.0, close_seconds=0.2)
 
 

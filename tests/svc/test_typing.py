@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
+
+from tests.support.npm_workspace import PATH, WORKSPACE, install
 
 BLOCKING = """
 from svc import MessageType, Svc, SvcError
@@ -73,3 +79,22 @@ def test_user_programs_type_check_and_mistakes_are_found(tmp_path: Path):
     assert [line.partition(" error: ")[0] for line in found] == ["wrong.py:4:", "wrong.py:5:"], done.stdout
     assert "[assignment]" in found[0]
     assert "[call-arg]" in found[1]
+
+
+UNTYPED = {"svc_jupyter.ChatPanel", "svc_jupyter.panel.widget.ChatPanel"}  # a base class of ipywidgets has no types
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("package", ["svc", "svc_jupyter"])
+def test_pyright_knows_the_type_of_every_public_name(package: str, tmp_path: Path):
+    install()
+    node, pyright = shutil.which("node", path=PATH), WORKSPACE / "node_modules" / "pyright" / "index.js"
+    assert node is not None
+    options = ["--pythonpath", sys.executable, "--verifytypes", package, "--ignoreexternal", "--outputjson"]
+    done = subprocess.run([node, pyright, *options], cwd=tmp_path, capture_output=True, text=True, timeout=600)
+
+    report = json.loads(done.stdout)["typeCompleteness"]
+    unknown = {one["name"] for one in report["symbols"] if one["isExported"] and not one["isTypeKnown"]}
+    assert len(report["symbols"]) > 1_000
+    assert unknown <= UNTYPED

@@ -29,7 +29,7 @@ def no_state_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture
 def scripted_local(local_state: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A local service of the test's own that answers by script, not started yet: its state folder."""
+    """The test's own local service, which answers by script, not started yet: its state folder."""
     for name, value in SCRIPTED.items():
         monkeypatch.setenv(name, value)
     return local_state

@@ -7,8 +7,8 @@ import pytest
 from bs4 import BeautifulSoup
 
 from svc_jupyter.answers.answer import MIME_TYPE
+from svc_jupyter.answers.listing import Listing
 from svc_jupyter.answers.picture import Picture
-from svc_jupyter.magics.listing import Listing
 from svc_jupyter.magics.live_output import Steps
 from svc_jupyter.report.page import build
 from svc_jupyter.report.prepare import clean

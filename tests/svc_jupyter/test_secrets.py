@@ -13,6 +13,7 @@ from nbclient.exceptions import CellExecutionError
 from svc_jupyter.kernel.session_file import key_id
 from tests.support.kernels import Kernel, execute, notebook_of
 from tests.support.live import ThreadService
+from tests.support.made_keys import UNKNOWN_KEY
 
 CELLS = (
     "%%svc --into answer\nis this a question?",
@@ -70,7 +71,7 @@ def test_the_key_is_in_no_process_list_while_a_kernel_asks(remote: ThreadService
 def test_a_wrong_key_is_said_in_one_line_that_does_not_show_it(
     remote: ThreadService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    wrong = "svc_" + "x" * 49
+    wrong = UNKNOWN_KEY
     monkeypatch.setenv("SVC_API_KEY", wrong)
     notebook = notebook_of("%svc is this a question?")
 

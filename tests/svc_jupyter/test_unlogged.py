@@ -1,4 +1,4 @@
-"""What is said in a session that is not logged is in no file afterwards, except for what the user's cells show."""
+"""The content of a session that is not logged is in no file afterwards, except for what the user's cells show."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_a_logged_session_has_a_transcript_and_data(places: list[Path], kernel: 
     shown = kernel.run(f"%svc echo {WORD}")
     assert "application/vnd.svc.answer+json" in shown.displays[-1]["data"]
     assert WORD in kernel.run("panel").displays[-1]["data"]["text/markdown"]
-    assert files_with(WORD, *places) != []  # the search finds it where it is stored
+    assert files_with(WORD, *places) != []  # the search finds what is stored
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="core dumps of POSIX")

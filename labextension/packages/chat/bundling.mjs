@@ -73,6 +73,41 @@ const trimMarked = {
   },
 };
 
+/** Its templates are HTML: in an XHTML page they are parsed in an HTML document of their own. */
+const LIT_DOCUMENT = /(?<=[,;])(\w)=document(?=,)/;
+
+const litInXhtml = {
+  name: "lit-in-xhtml",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]lit-html\.js$/ }, async ({ path }) => {
+      const own = `/xml/.test(document.contentType)?document.implementation.createHTMLDocument(""):document`;
+      return { contents: replaced(await readFile(path, "utf8"), path, LIT_DOCUMENT, (_, name) => `${name}=${own}`) };
+    });
+  },
+};
+
+/** What the element never calls, of the classes that it uses; bundlers keep all methods of a class. */
+const UNCALLED = {
+  "session.ts": ["readFile", "refresh", "history", "sendBugReport", "delete", "cancel"],
+  "transport.ts": ["download"],
+  "client.ts": ["getUser"],
+};
+
+/** Removes these methods from the SDK; its files are formatted, so a method ends at a brace with its own indentation. */
+const trimSdk = {
+  name: "trim-sdk",
+  setup({ onLoad }) {
+    onLoad({ filter: /[\\/]sdk[\\/]src[\\/](?:session|transport|client)\.ts$/ }, async ({ path }) => {
+      let contents = (await readFile(path, "utf8")).replaceAll("\r\n", "\n");
+      for (const name of UNCALLED[path.replace(/^.*[\\/]/, "")]) {
+        const method = new RegExp(`^  (?:async )?${name}(?:<\\w+>)?\\((?:(?!^  \\}$)[^])*^  \\}\\n`, "m");
+        contents = replaced(contents, path, method, "");
+      }
+      return { contents, loader: "ts" };
+    });
+  },
+};
+
 /** Replaces what must be there, so that an update of the library is noticed. */
 function replaced(source, path, pattern, replacement) {
   if (source.search(pattern) < 0) throw outdated(path);
@@ -120,10 +155,10 @@ export const bundling = {
   minifyIdentifiers: true,
   minifySyntax: true, // spaces are left to terser, with the comments that mark calls without effects
   target: "es2022",
-  conditions: ["browser"],
+  conditions: ["browser", "svc-source"],
   legalComments: "none",
-  alias: { svc: SDK },
-  plugins: [inlineCss, purify, trimMarked, terser],
+  alias: { "@svc-jupyter/sdk": SDK },
+  plugins: [inlineCss, purify, trimMarked, litInXhtml, trimSdk, terser],
   write: false,
   metafile: true,
 };

@@ -1,11 +1,12 @@
-// Runs the tests in Debian's Chromium, and says how to install it if it is missing.
+// Runs the tests in the browser that SVC_CHROMIUM names, or Debian's Chromium.
 import { existsSync, readFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import { playwright } from "@vitest/browser-playwright";
 import { defineConfig } from "vitest/config";
 
 const CHROMIUM = process.env["SVC_CHROMIUM"] ?? "/usr/bin/chromium";
-if (!existsSync(CHROMIUM)) throw new Error(`${CHROMIUM} is missing: apt-get install -y chromium`);
+if (!existsSync(CHROMIUM))
+  throw new Error(`${CHROMIUM} is missing: set SVC_CHROMIUM to the path of Chromium, Chrome or Edge`);
 
 /** The gzipped size of the last build of the script; 0 if there is none. */
 function bundleBytes(): number {
@@ -24,7 +25,10 @@ const args = [
 ];
 
 export default defineConfig({
-  resolve: { alias: { svc: new URL("../sdk/src/index.ts", import.meta.url).pathname }, conditions: ["browser"] },
+  resolve: {
+    alias: { "@svc-jupyter/sdk": new URL("../sdk/src/index.ts", import.meta.url).pathname },
+    conditions: ["browser", "svc-source"],
+  },
   optimizeDeps: { include: ["axe-core", "dompurify", "lit/html.js", "marked"] },
   test: {
     // benchmarks run separately: other work on the machine would make them fail

@@ -1,6 +1,9 @@
 import { defineConfig } from "vitest/config";
 
 export default defineConfig({
-  resolve: { alias: { svc: new URL("../sdk/src/index.ts", import.meta.url).pathname }, conditions: ["browser"] },
+  resolve: {
+    alias: { "@svc-jupyter/sdk": new URL("../sdk/src/index.ts", import.meta.url).pathname },
+    conditions: ["browser", "svc-source"],
+  },
   test: { include: ["test/**/*.test.ts"], environment: "jsdom" },
 });

@@ -1,3 +1,9 @@
 import { defineConfig } from "vitest/config";
 
-export default defineConfig({ test: { include: ["test/**/*.test.ts"] } });
+const conditions = ["svc-source"]; // the other packages from their sources, in Node's environment and in jsdom's
+
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions } },
+  test: { include: ["test/**/*.test.ts"] },
+});

@@ -3,10 +3,10 @@ import { build } from "esbuild";
 import { writeFile } from "node:fs/promises";
 import { packagesIn } from "../../bundled.mjs";
 
-const alias = { svc: new URL("../sdk/src/index.ts", import.meta.url).pathname };
+const alias = { "@svc-jupyter/sdk": new URL("../sdk/src/index.ts", import.meta.url).pathname };
 const shared = {
   alias,
-  conditions: ["browser"],
+  conditions: ["browser", "svc-source"],
   bundle: true,
   minify: true,
   target: "es2022",

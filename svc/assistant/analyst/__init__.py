@@ -19,16 +19,19 @@ from svc.assistant.analyst import render
 from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat, requested_format
 from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
 from svc.assistant.analyst.collection_plan import READABLE_LABELS, planned, to_expand, within_limit
-from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
+from svc.assistant.analyst.contract import Contract, SkillResult, contract_of, with_disabled
+from svc.assistant.analyst.corrections import asked_again
 from svc.assistant.analyst.evidence_scope import cannot_tell_of, files_read, mentioned, remark, usable_history
 from svc.assistant.analyst.findings_messages import findings_steps
 from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
 from svc.assistant.analyst.follow_ups.conversation import Way, as_lookup, is_alone
 from svc.assistant.analyst.follow_ups.known import Known, known_of
+from svc.assistant.analyst.follow_ups.listed import independent, with_given
 from svc.assistant.analyst.follow_ups.planned import without_known
 from svc.assistant.analyst.follow_ups.reading import polite_kind, polite_reply
 from svc.assistant.analyst.follow_ups.search import TOOL as SEARCH_TOOL
 from svc.assistant.analyst.follow_ups.turns import further_question, further_steps, quoted_reply, reply_steps
+from svc.assistant.analyst.languages import notice, question_language
 from svc.assistant.analyst.particulars import (
     Particular,
     answered,
@@ -36,23 +39,37 @@ from svc.assistant.analyst.particulars import (
     general,
     matchable_rules,
     named_values,
+    of_behaviour,
+    of_events,
+    without_days,
 )
-from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback
+from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, question_of
 from svc.assistant.analyst.structured_answer import formatted_answer, structured_answer
-from svc.assistant.analyst.translation import gist, translated
 from svc.assistant.collections.expanded import ExpandedFiles
 from svc.assistant.collections.expanding import UNPACKING_MODULE, Expansion
 from svc.assistant.collections.spool import remove_stale, spool_root
-from svc.assistant.findings import AnyFinding, Coverage, Finding, Gap, InstructionText, Progress, with_facts
+from svc.assistant.findings import (
+    AnyFinding,
+    Coverage,
+    Finding,
+    Gap,
+    InstructionText,
+    NamesSeen,
+    Progress,
+    ToolEvent,
+    with_facts,
+)
 from svc.assistant.instruction_text.answer import distinct
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.spool import SpoolWriter, collected
-from svc.assistant.turn import Answer, Assistant, Exchange, Step, Turn
+from svc.assistant.turn import Answer, Assistant, Exchange, Step, Turn, WorkerLoad
+from svc.assistant.workers.job import JobEnd
 from svc.assistant.workers.mentions import mentioning_lines
+from svc.assistant.workers.payer import heed_stop, is_stopped
 from svc.assistant.workers.pool import Job, Workers
 from svc.assistant.workers.threads import in_thread
-from svc.messages import AnswerStatus, MessageType, MimeType, State, TaskProgress
+from svc.messages import AnswerStatus, MessageType, MimeType, State, TaskProgress, Toolset
 from svc.progress import progress_line
 from svc.untrusted.characters import on_one_line
 from svc.untrusted.markup import plural
@@ -68,6 +85,7 @@ _PRELOAD = (
 )
 _NOTHING_EXPANDED = ExpandedFiles(files=())
 _UNPACKING = "unpacking"  # the actor of progress
+_MAX_BROUGHT = 8  # earlier questions of which a client brought the answer along that are asked again, the latest
 _TASK_INPUTS = 5  # named for each task
 _DETAILED_CALLS = 20  # of one skill, up to which each tool's own progress is shown
 
@@ -79,7 +97,7 @@ def _utc_now() -> datetime:
 class Analyst(Assistant):
     """The default assistant. Closing a turn's iterator kills the tools that it runs."""
 
-    toolsets = toolsets()
+    toolsets: Sequence[Toolset] = toolsets()
 
     def __init__(self, workers: Workers | None = None, now: Callable[[], datetime] = _utc_now) -> None:
         self._workers = workers or Workers(preload=_PRELOAD)
@@ -88,6 +106,11 @@ class Analyst(Assistant):
     def set_workers(self, count: int) -> None:
         """How many tools run at the same time."""
         self._workers.set_count(count)
+
+    @property
+    def worker_load(self) -> WorkerLoad:
+        """What the workers do now."""
+        return self._workers.load
 
     async def start(self) -> None:
         """Start the workers, so that the first question need not wait for them."""
@@ -103,10 +126,23 @@ class Analyst(Assistant):
 
         A turn in which no skill runs has no ``source`` message, unless it filters earlier findings.
         """
+        language = await in_thread(_language_of, turn)
+        turn = msgspec.structs.replace(turn, language=language)
         if kind := polite_kind(turn.prompt):
-            yield Answer(markdown=polite_reply(kind, turn.language) + "\n", status=AnswerStatus.ANSWERED)
+            yield Answer(markdown=polite_reply(kind, language) + "\n", status=AnswerStatus.ANSWERED)
             return
-        requested = await self.requested_format(turn)
+        async with aclosing(self._with_earlier_findings(turn)) as items:
+            async for item in items:
+                if isinstance(item, Step):
+                    yield item
+                else:
+                    turn = item
+        again = await in_thread(asked_again, turn)
+        requested = await self.requested_format(again)
+        if again is not turn and requested.is_data:
+            turn = again
+        elif again is not turn:
+            requested = await self.requested_format(turn)
         usable = await in_thread(usable_history, turn)
         turn = usable.turn
         has_new_files = any(file.is_new for file in turn.files)
@@ -119,9 +155,34 @@ class Analyst(Assistant):
             async for step in steps:
                 read |= _files_of(step)
                 if requested.format is AnswerFormat.PROSE:
-                    yield _in_language(_with_remark(step, gone, _unused(turn, read or known)), turn.language)
+                    yield _with_notice(_with_remark(step, gone, _unused(turn, read or known)), language)
                 else:
                     yield step
+
+    async def _with_earlier_findings(self, turn: Turn) -> AsyncGenerator[Step | Turn, None]:
+        """Find again what the questions found that a client brought along; yield progress, then the turn."""
+        brought = [index for index, exchange in enumerate(turn.history) if exchange.is_elsewhere][-_MAX_BROUGHT:]
+        if brought:
+            yield _info(f"reading the evidence of {plural(len(brought), 'earlier message')} again", State.RETRIEVING)
+        history: list[Exchange] = []
+        for index, exchange in enumerate(turn.history):
+            sources = await self._sources(turn, exchange, history) if index in brought else exchange.sources
+            history.append(msgspec.structs.replace(exchange, sources=sources, is_elsewhere=False))
+        yield msgspec.structs.replace(turn, history=tuple(history)) if brought else turn
+
+    async def _sources(self, turn: Turn, exchange: Exchange, history: Sequence[Exchange]) -> tuple[str, ...]:
+        """The JSON ``source`` messages of an earlier question, asked again."""
+        before = {name for earlier in history for name in earlier.files}
+        files = tuple(
+            msgspec.structs.replace(file, is_new=file.name in exchange.files, is_meant=file.name in exchange.files)
+            for file in turn.files
+            if file.name in exchange.files or file.name in before
+        )
+        asked = msgspec.structs.replace(
+            turn, prompt=exchange.prompt, files=files, history=tuple(history), instructions="", left_out=()
+        )
+        async with aclosing(self.answer(asked)) as steps:
+            return tuple([step.content async for step in steps if isinstance(step, Step) and _is_json_source(step)])
 
     async def _steps(self, turn: Turn, requested: RequestedFormat) -> AsyncGenerator[Step | Answer, None]:
         """Answer what is in the question itself, else what the session knows, else what the files hold."""
@@ -220,6 +281,7 @@ class Analyst(Assistant):
             prompt,
             turn.files,
             use_experimental=turn.use_experimental,
+            disabled=turn.disabled_tools,
             now=(now or self._now()).isoformat(timespec="seconds"),
             language=turn.language,
             expanded=expanded,
@@ -229,6 +291,7 @@ class Analyst(Assistant):
         self, turn: Turn, requested: RequestedFormat, question: Question, plan: Plan
     ) -> AsyncGenerator[Step | Answer, None]:
         yield _info(_describe(plan, turn), State.PLANNING)
+        heed_stop()
         results: list[SkillResult] = []
         async with aclosing(self.run_plan(question, plan, set())) as outcomes:
             async for outcome in outcomes:
@@ -245,83 +308,43 @@ class Analyst(Assistant):
     async def run_plan(
         self, question: Question, plan: Plan, searched: set[str]
     ) -> AsyncGenerator[Step | SkillResult, None]:
-        """Run the planned skills, then others on files that none understood; ``searched`` as in ``run_skill``."""
+        """Run the planned skills, then others on files that none understood; ``searched`` as in ``run_skills``."""
         results: list[SkillResult] = []
         ran: list[PlannedSkill] = []
         waiting = list(plan.skills)
         while waiting:
-            planned = waiting.pop(0)
-            ran.append(planned)
-            async with aclosing(self.run_skill(planned, searched)) as outcomes:
+            together = [await in_thread(with_given, planned, results, plan) for planned in independent(waiting)]
+            del waiting[: len(together)]
+            ran += together
+            async with aclosing(self.run_skills(together, searched)) as outcomes:
                 async for outcome in outcomes:
                     if isinstance(outcome, SkillResult):
                         results.append(outcome)
                     yield outcome
-            if not waiting:
+            if not waiting and not is_stopped():
                 understood = _understood(results)
                 unread = [file for file in plan.files if file.size and file.name not in understood]
                 waiting = fallback(question, ran, unread)
 
-    async def run_skill(self, planned: PlannedSkill, searched: set[str]) -> AsyncGenerator[Step | SkillResult, None]:
-        """Run the skill's tool on each of its inputs: yield steps as it works, then the one result.
+    async def run_skills(
+        self, together: Sequence[PlannedSkill], searched: set[str]
+    ) -> AsyncGenerator[Step | SkillResult, None]:
+        """Run the skills' tools on their inputs, all at the same time as far as there are workers.
 
+        Yields steps as the tools work, and the skills' results in their order, the same as one after the other.
         ``searched`` names the inputs that were searched in this turn for text that addresses an analyst or a model; it
-        grows with each call, so that none is searched twice.
+        grows with each skill, so that none is searched twice.
         """
-        skill = planned.skill
-        instruction_texts: list[Finding[InstructionText]] = []
-        gaps: list[tuple[str, str]] = []
-        left_out: list[tuple[str, str]] = []
-        coverage: list[tuple[str, Coverage]] = []
-        found = [SpoolWriter() for _ in planned.calls]
-        started, is_long = 0, len(planned.calls) > _DETAILED_CALLS
-        jobs = [_job(call, looks_for_instructions=call.name not in searched) for call in planned.calls]
-        async with aclosing(self._workers.run_all(jobs)) as yields:
-            async for index, item in yields:
-                name = planned.calls[index].name
-                match item:
-                    case None:
-                        started += 1
-                        text = f"{skill.name}: reading {on_one_line(name)}"
-                        text += f" ({started:,} of {len(planned.calls):,})" if is_long else ""
-                        counted = _inputs(started - 1, len(planned.calls)) if is_long else None
-                        yield _info(text, State.CALLING_TOOL, actor=skill.name, progress=counted)
-                    case Progress() if is_long:  # the inputs themselves are the progress
-                        pass
-                    case Progress(text=text, counted=TaskProgress() as counted):
-                        counted = msgspec.structs.replace(counted, task=on_one_line(counted.task))
-                        text = progress_line(text or skill.name, counted)
-                        yield _info(text, State.RUNNING_AGENT, actor=skill.name, progress=counted)
-                    case Progress(text=text):
-                        yield _info(on_one_line(text), State.RUNNING_AGENT, actor=skill.name)
-                    case Gap(text=text, in_headline=in_headline):
-                        (left_out if in_headline else gaps).append((name, text))
-                    case Coverage():
-                        coverage.append((name, item))
-                    case Finding(facts=InstructionText()):
-                        instruction_texts += with_facts([item], InstructionText)
-                    case Finding():
-                        found[index].add(item)
-        searched.update(call.name for call in planned.calls)
-        findings = collected(*(writer.findings() for writer in found))  # in the plan's order, not as they came
-        order = {call.name: index for index, call in enumerate(planned.calls)}
-        for pairs in (gaps, left_out):
-            pairs.sort(key=lambda gap: order[gap[0]])
-        coverage.sort(key=lambda one: order[one[0]])
-        gap_count = len(gaps) + len(left_out)
-        summary = f"{plural(len(findings), 'finding')}" + (f", {plural(gap_count, 'gap')}" if gap_count else "")
-        yield _info(f"{skill.name}: {summary}", State.TOOL_RESULT, actor=skill.name)
-        names = tuple(call.name for call in planned.calls)
-        yield SkillResult(
-            skill=skill,
-            findings=findings,
-            inputs=names,
-            gaps=tuple(gaps),
-            left_out=tuple(left_out),
-            coverage=tuple(coverage),
-            is_fallback=planned.is_fallback,
-            instruction_texts=tuple(instruction_texts),
-        )
+        runs = [_SkillRun(planned, searched) for planned in together]
+        places = [(run, index) for run in runs for index in range(len(run.jobs))]
+        async with aclosing(self._workers.run_all([run.jobs[index] for run, index in places])) as yields:
+            async for place, item in yields:
+                run, index = places[place]
+                if (step := run.take(index, item)) is not None:
+                    yield step
+                while runs and (result := runs[0].result) is not None:
+                    runs.pop(0)
+                    yield result
 
     async def _follow_up(
         self, turn: Turn, requested: RequestedFormat, follow_up: FollowUp
@@ -339,6 +362,10 @@ class Analyst(Assistant):
         unknown = history.unknown_count(exchange, findings)
         for step in await in_thread(_filtered_steps, requested, follow_up, findings, unknown):
             yield step
+
+
+def _is_json_source(step: Step) -> bool:
+    return (step.message_type, step.mime_type) == (MessageType.SOURCE, MimeType.JSON)
 
 
 def _job(call: Call, *, looks_for_instructions: bool) -> Job:
@@ -359,6 +386,89 @@ def _job(call: Call, *, looks_for_instructions: bool) -> Job:
     )
 
 
+class _SkillRun:
+    """A skill's calls while they run; ``result`` is set when the last one has ended.
+
+    What the calls yield is kept by call, so that the result does not depend on which one was faster.
+    """
+
+    def __init__(self, planned: PlannedSkill, searched: set[str]) -> None:
+        self._skill = planned.skill
+        self._is_fallback = planned.is_fallback
+        self._names = tuple(call.name for call in planned.calls)
+        self.jobs: list[Job] = [_job(call, looks_for_instructions=call.name not in searched) for call in planned.calls]
+        searched.update(self._names)
+        self.result: SkillResult | None = None
+        self._instruction_texts: list[tuple[int, Finding[InstructionText]]] = []
+        self._gaps: list[tuple[int, Gap]] = []
+        self._coverage: list[tuple[int, Coverage]] = []
+        self._names_seen: list[tuple[int, NamesSeen]] = []
+        self._found = [SpoolWriter() for _ in planned.calls]
+        self._started = self._ended = 0
+        self._is_long = len(planned.calls) > _DETAILED_CALLS
+
+    def take(self, index: int, item: ToolEvent | JobEnd | None) -> Step | None:
+        """Keep what a call yielded; returns what the client is shown of it."""
+        match item:
+            case None:
+                return self._begun(self._names[index])
+            case JobEnd():
+                self._ended += 1
+                return self.summed_up() if self._ended == len(self.jobs) else None
+            case Progress():
+                return self._progress(item)
+            case Gap():
+                self._gaps.append((index, item))
+            case Coverage():
+                self._coverage.append((index, item))
+            case NamesSeen():
+                self._names_seen.append((index, item))
+            case Finding(facts=InstructionText()):
+                self._instruction_texts += [(index, found) for found in with_facts([item], InstructionText)]
+            case Finding():
+                self._found[index].add(item)
+        return None
+
+    def _begun(self, name: str) -> Step:
+        self._started += 1
+        total = len(self.jobs)
+        text = f"{self._skill.name}: reading {on_one_line(name)}"
+        text += f" ({self._started:,} of {total:,})" if self._is_long else ""
+        counted = _inputs(self._started - 1, total) if self._is_long else None
+        return _info(text, State.CALLING_TOOL, actor=self._skill.name, progress=counted)
+
+    def _progress(self, item: Progress) -> Step | None:
+        if self._is_long:  # the inputs themselves are the progress
+            return None
+        counted, text = item.counted, on_one_line(item.text)
+        if isinstance(counted, TaskProgress):
+            counted = msgspec.structs.replace(counted, task=on_one_line(counted.task))
+            text = progress_line(item.text or self._skill.name, counted)
+        return _info(text, State.RUNNING_AGENT, actor=self._skill.name, progress=counted)
+
+    def summed_up(self) -> Step:
+        """Set the result; returns the step that says how much was found."""
+        findings = collected(*(writer.findings() for writer in self._found))
+        gaps = [(self._names[index], gap) for index, gap in sorted(self._gaps, key=_call_of)]
+        self.result = SkillResult(
+            skill=self._skill,
+            findings=findings,
+            inputs=self._names,
+            gaps=tuple((name, gap.text) for name, gap in gaps if not gap.in_headline),
+            left_out=tuple((name, gap.text) for name, gap in gaps if gap.in_headline),
+            coverage=tuple((self._names[index], one) for index, one in sorted(self._coverage, key=_call_of)),
+            names_seen=tuple((self._names[index], one) for index, one in sorted(self._names_seen, key=_call_of)),
+            is_fallback=self._is_fallback,
+            instruction_texts=tuple(found for _, found in sorted(self._instruction_texts, key=_call_of)),
+        )
+        summary = f"{plural(len(findings), 'finding')}" + (f", {plural(len(gaps), 'gap')}" if gaps else "")
+        return _info(f"{self._skill.name}: {summary}", State.TOOL_RESULT, actor=self._skill.name)
+
+
+def _call_of(one: tuple[int, object]) -> int:
+    return one[0]
+
+
 class _Outcomes(msgspec.Struct, frozen=True):
     """The outcomes of a question, and the sentences that answer its clauses."""
 
@@ -374,12 +484,20 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
     particulars: dict[Clause, Particular] = {}
     for clause in plan.clauses if examined else ():
         answer_of = partial(answered, clause, findings, rules, events=events, lines=lines)
-        if (particular := for_clause(clause, answer_of, [result.skill for result in examined], findings)) is not None:
+        left_out = [gap for result in examined for gap in result.left_out]
+        particular = (
+            without_days(clause, left_out)
+            or of_behaviour(clause, findings)
+            or of_events(clause, findings, rules, events)
+            or for_clause(clause, answer_of, [result.skill for result in examined], findings)
+        )
+        if particular is not None:
             particulars[clause] = particular
     contract = contract_of(
         results, plan.clauses, list(particulars.values()), plan.files, plan.unread, has_paste=plan.has_paste
     )
-    sentences: list[str] = []
+    contract = with_disabled(contract, plan.disabled)
+    sentences: list[str] = [render.disabled_note(plan.disabled)] if plan.disabled else []
     for clause, outcome in zip(plan.clauses, contract.clauses, strict=True):
         if clause in particulars:
             sentence = particulars[clause].sentence
@@ -461,6 +579,10 @@ def _final_steps(
     """The last messages of a turn: findings, pictures, what was examined, and the answer."""
     contract = account.contract
     coverage = coverage_step(contract)
+    if not results and requested.is_given and not requested.is_required and not requested.prompt.strip():
+        unanswered = msgspec.structs.replace(contract, status=AnswerStatus.NOT_ANSWERED)
+        markdown = render.nothing_to_format(requested.format)
+        return [coverage_step(unanswered), Answer(markdown=markdown, status=AnswerStatus.NOT_ANSWERED)]
     if not results:
         prose = render.not_answered(plan, contract, turn)
         return [
@@ -468,17 +590,17 @@ def _final_steps(
             Answer(markdown=formatted_answer(requested, prose, (), is_examined=False), status=contract.status),
         ]
     findings = collected(*(result.findings for result in results if result.is_examined or result.is_broken))
-    pictures = [
+    told = render.story_of(results, plan)
+    pictures = [picture_step(picture) for picture in told.pictures]
+    pictures += [
         picture_step(picture)
         for result in results
         for picture in section_of(result.skill).pictures(render.shown(result))
     ]
     steps: list[Step | Answer] = [*findings_steps(collected(findings, texts)), *pictures, coverage]
-    blocks = [
-        gist(findings, turn.language),
-        render.answer(results, plan, contract, lead=account.sentences, texts=texts),
-    ]
-    prose = "\n\n".join(block for block in blocks if block)
+    prose = render.answer(results, plan, contract, lead=account.sentences, texts=texts, told=told)
+    if not findings and plan.clauses and all(one.kind is ClauseKind.UNSUPPORTED for one in plan.clauses):
+        prose = "\n\n".join(account.sentences) + "\n"  # that nothing was found would be read as an answer
     asked, is_examined = _asked(results)
     markdown = formatted_answer(requested, prose, asked, is_examined=is_examined)
     return [*steps, Answer(markdown=markdown, status=contract.status)]
@@ -522,12 +644,17 @@ def _with_remark(step: Step | Answer, gone: Sequence[str], unused: Sequence[str]
     return msgspec.structs.replace(step, markdown=f"{step.markdown.rstrip()}\n\n{text}\n")
 
 
-def _in_language(step: Step | Answer, language: str) -> Step | Answer:
-    match step:
-        case Answer(markdown=markdown):
-            return msgspec.structs.replace(step, markdown=translated(markdown, language))
-        case _:
-            return step
+def _language_of(turn: Turn) -> str:
+    """The language of the turn's question, by its own words if they tell it."""
+    return question_language(question_of(turn.prompt), turn.language)
+
+
+def _with_notice(step: Step | Answer, language: str) -> Step | Answer:
+    """The answer below a sentence in the question's language that says that it is in English."""
+    text = notice(language)
+    if not isinstance(step, Answer) or not text:
+        return step
+    return msgspec.structs.replace(step, markdown=f"*{text}*\n\n{step.markdown}")
 
 
 def coverage_step(contract: Contract) -> Step:

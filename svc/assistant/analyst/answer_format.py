@@ -30,11 +30,18 @@ _FORMS = tuple(
 )
 _ANY_FORM = re.compile(r"\b(?:json|csv|table)\b|comma[- ]separated", re.IGNORECASE)
 _INLINE = re.compile(r"\s(?:as|like|in (?:this|the) (?:form|format|shape)):?\s(?=\{)")
-_BARE = re.compile(
-    r"\s*+(?:(?:and|now|ok|okay|please|again|show|give|list|the|me|it|them|that|this|same|results?|findings?|answer)\b"
-    r"[\s,.]*+)*+(json|csv|table)\s*+(?:please|format)?[.!?]?\s*+",
-    re.IGNORECASE,
-)
+_BARE_CHARS = 200
+_FORM_NAMES = frozenset({"json", "csv", "table"})
+_FILLER_WORDS = """
+a above again all also an and answer answers are as back be before can convert could data display do earlier
+every everything export express file findings finding for form format formatted from gave get give had has have i
+in instead into is it just kindly last like list make markdown may me my need nice nicely now object of ok okay one
+only our out output over plain please possible present previous print produce provide pure put reformat render
+replied reply repeat report response result results return same save say send show so thanks that the them these
+they this those to too transform turn us valid version want way we with would write you your
+"""
+_FILLER = frozenset(_FILLER_WORDS.split())
+"""Words that leave nothing to ask beside the name of a form: "could you put that in a table, please?"."""
 
 
 def requested_format(prompt: str, instructions: str = "") -> RequestedFormat:
@@ -52,8 +59,8 @@ def requested_format(prompt: str, instructions: str = "") -> RequestedFormat:
 
 
 def _format_of_prompt(prompt: str) -> RequestedFormat:
-    if (bare := _BARE.fullmatch(prompt[:200])) is not None and len(prompt) < 200:
-        return RequestedFormat(prompt="", format=AnswerFormat(bare[1].lower()))
+    if form := _bare_form(prompt):
+        return RequestedFormat(prompt="", format=AnswerFormat(form))
     separated = separate(prompt)
     requested = read_format(separated.instructions).with_prompt(separated.prompt)
     if requested.is_given and separated.prompt.strip():
@@ -63,6 +70,14 @@ def _format_of_prompt(prompt: str) -> RequestedFormat:
         return inline
     named = _trailing_form(prompt if requested.is_given else separated.prompt)
     return named if named.is_given or not requested.is_given else requested
+
+
+def _bare_form(prompt: str) -> str:
+    """The form that a prompt asks for and nothing else: the known findings are meant; "" if it asks more."""
+    words = re.findall(r"[^\W\d_]+", prompt.lower()) if len(prompt) < _BARE_CHARS else []
+    named = [word for word in words if word in _FORM_NAMES]
+    is_all = len(set(named)) == 1 and all(word in _FILLER or word in _FORM_NAMES for word in words)
+    return named[0] if is_all and not re.search(r"[{}<>\[\]|\d]", prompt) else ""
 
 
 def _inline_shape(prompt: str) -> RequestedFormat | None:

@@ -28,9 +28,12 @@ Row = dict[str, Value]
 Groups = Sequence[tuple[Skill, Sequence[AnyFinding]]]
 _RANK = {severity.value: rank for rank, severity in enumerate(Severity)}
 
-TYPES = {
+TYPES: dict[str, tuple[str, ...]] = {
     "domains": ("domain",),
     "domain": ("domain",),
+    "domain_names": ("domain",),
+    "domain_name": ("domain",),
+    "hostnames": ("domain",),
     "ips": ("ipv4", "ipv6"),
     "ip": ("ipv4", "ipv6"),
     "ip_addresses": ("ipv4", "ipv6"),
@@ -183,17 +186,29 @@ class Results:
 
     def __init__(self, groups: Groups, question: str, *, is_examined: bool) -> None:
         self.groups = groups
-        self.question = _question_in(question)
+        self._prompt = question
+        self.question: str = _question_in(question)
         question = self.question
         self.is_examined = is_examined
         main = [main_findings(skill, findings) for skill, findings in groups]
-        self.main = [row_of(finding) for findings in main for finding in islice(worst_first(findings), MAX_ROWS)]
-        self.left_out = sum(map(len, main)) - len(self.main)
+        self.main: list[Row] = [
+            row_of(finding) for findings in main for finding in islice(worst_first(findings), MAX_ROWS)
+        ]
+        self.left_out: int = sum(map(len, main)) - len(self.main)
         self.main.sort(key=_order)
-        self.every = [row_of(finding) for _, findings in groups for finding in findings[:MAX_SEARCHED]]
+        self.every: list[Row] = [row_of(finding) for _, findings in groups for finding in findings[:MAX_SEARCHED]]
         self.every.sort(key=_order)
         if _SUCCESS.search(question):
-            self.main, self.every = _of_successes(self.main), _of_successes(self.every)
+            self.every = _of_successes(self.every)
+            self.main = [row for row in self.every if _is_success(row)][:MAX_ROWS] or _of_successes(self.main)
+
+    @property
+    def answering(self) -> Sequence[AnyFinding]:
+        """The findings that answer the question: if it is who got in, without failed logins."""
+        every = [finding for _, findings in self.groups for finding in findings[:MAX_SEARCHED]]
+        if not _SUCCESS.search(self.question):
+            return every
+        return [one for one in every if not _LOGIN_KINDS.match(one.kind) or _SUCCESS_KINDS.search(one.kind)]
 
     @property
     def first(self) -> list[Row]:
@@ -203,6 +218,8 @@ class Results:
     def value(self, name: str) -> Value:
         """The value for a name, or None."""
         requested = normalize(name)
+        if requested in TYPES and requested.endswith("s"):
+            return _together(self.all_values(name)) or self._field(requested)
         if _REASONS.search(requested):
             return self.reason()
         if _GENERIC.match(requested):
@@ -287,7 +304,9 @@ class Results:
             return next((value for value in [*named, *self._answers()] if _is_number(value)), None)
         if is_yes_no_question(self.question):
             return decide(self.question, self.groups, is_examined=self.is_examined)
-        return next(iter(self._answers()), None)
+        answers = self._answers()
+        is_plural = any(one.endswith("s") and _word(one, normalize(self.question)) for one in TYPES)
+        return _together(answers) if is_plural else next(iter(answers), None)
 
     def _answers(self) -> list[Scalar]:
         question = normalize(self.question)
@@ -297,14 +316,29 @@ class Results:
             return [*dict.fromkeys(_scalar(row["value"]) for row in self.main if row.get("type") in types)]
         things = _things_in(question)
         if things:
-            asked = [self._of_thing(thing) for thing in things]
+            asked = sorted((self._of_thing(thing) for thing in things), key=self._is_given)
             return next((values for values in asked if values), []) if things[0].fields else []
+        return self._defaults()
+
+    def _is_given(self, values: Sequence[Scalar]) -> bool:
+        """Whether the prompt itself has the first value: "What does this vector score?" does not ask for the vector."""
+        return (
+            bool(values) and str(values[0]).partition("/")[2] != "" and str(values[0]).partition("/")[2] in self._prompt
+        )
+
+    def _defaults(self) -> list[Scalar]:
+        """What "the answer" is for the kinds of the findings."""
         found: list[Scalar] = []
         for row in [*self.main, *self.every]:
             name = _DEFAULTS.get(str(row.get("kind")), "verdict" if "verdict" in row else "")
             value = row.get(name) if name and not _is_alternative(row) else None
             found += [_scalar(one) for one in _flat([value])][: None if name != "candidates" else 1]
         return [*dict.fromkeys(value for value in found if value not in (None, ""))]
+
+
+def _together(values: Sequence[Scalar]) -> Scalar:
+    """Several values as one text; one as it is."""
+    return ", ".join(map(str, values)) if len(values) > 1 else next(iter(values), None)
 
 
 def _question_in(prompt: str) -> str:
@@ -321,6 +355,10 @@ def _of_successes(rows: list[Row]) -> list[Row]:
         for row in rows
         if not _LOGIN_KINDS.match(str(row.get("kind"))) or _SUCCESS_KINDS.search(str(row.get("kind")))
     ]
+
+
+def _is_success(row: Row) -> bool:
+    return _LOGIN_KINDS.match(str(row.get("kind"))) is not None
 
 
 def _word(name: str, question: str) -> re.Match[str] | None:

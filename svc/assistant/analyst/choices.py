@@ -31,8 +31,14 @@ _ALIKE = (
     {"info", "informational", "none"},
     {"yes", "true", "y", "affected", "vulnerable"},
     {"no", "false", "n", "not affected", "not vulnerable"},
+    {"ipv4", "ip", "ip address", "ip_address", "ipv4 address", "address"},
+    {"ipv6", "ip", "ip address", "ip_address", "ipv6 address", "address"},
+    {"domain", "domain name", "domain_name", "hostname", "fqdn"},
+    {"url", "uri", "link"},
+    {"email", "e-mail", "mail", "email address", "email_address"},
+    *({kind, "hash", "file hash", "file_hash"} for kind in ("md5", "sha1", "sha256", "sha512")),
 )
-"""Words for the same verdict."""
+"""Words for the same verdict or type of indicator."""
 _UNKNOWN_WORDS = frozenset(
     {"unknown", "cannot tell", "undetermined", "unclear", "inconclusive", "not sure", "n/a", "cannot determine",
      "unsure", "insufficient information", "not enough information", "not examined"}
@@ -59,6 +65,11 @@ def chosen(choices: Sequence[Choice], results: Results) -> str | None:
 def unknown_of(choices: Sequence[Choice]) -> str | None:
     """The label of the choice that says that the answer is unknown."""
     return next((choice.label for choice in choices if choice.text.lower().strip(" .") in _UNKNOWN_WORDS), None)
+
+
+def other_of(choices: Sequence[Choice]) -> str | None:
+    """The label of the choice for a known value that none of the others means."""
+    return next((choice.label for choice in choices if choice.text.lower() in ("other", "others")), None)
 
 
 def matching(choices: Sequence[Choice], value: str) -> str | None:

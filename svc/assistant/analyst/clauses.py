@@ -14,8 +14,11 @@ from enum import StrEnum
 import msgspec
 
 from svc.assistant.analyst.clause_words import content_words
+from svc.assistant.analyst.languages import YES_OR_NO, gloss, is_foreign, pieces, spaced
 from svc.assistant.analyst.matching import LOOK, UNSUPPORTED, WHOLE
-from svc.assistant.analyst.translation import YES_OR_NO
+from svc.assistant.analyst.questions.states import asks_state
+from svc.assistant.analyst.questions.time_words import window_of, without_time
+from svc.assistant.skills.logins.questions import named_accounts
 
 CLAUSE_CHARS = 160  # of a clause, in an answer
 CLAUSE_END = re.compile(
@@ -32,7 +35,8 @@ _ASKS = re.compile(
 )
 _YES_NO = re.compile(
     r"\W*(?:(?:please|so|and|then|also|now)\W+){0,3}"
-    r"(?:(?:is|are|was|were|did|has|have|had|any)\b(?! you\b)|(?:do|does)\b(?! (?:you|i)\b)"
+    r"(?:(?:is|are|was|were|did|has|have|had)n['\u2019]t\b"
+    r"|(?:is|are|was|were|did|has|have|had|any)\b(?! you\b)|(?:do|does)\b(?! (?:you|i)\b)"
     r"|(?:can|could)\b(?! (?:you|i|we)\b)"
     r"|(?:tell me|say|check|confirm|verify|know|determine|find out|see) (?:if|whether)\b)",
     re.IGNORECASE,
@@ -48,6 +52,7 @@ _NAMES = re.compile(
 )
 
 
+_TERMS = re.compile(r"(?:c2|ipv[46]|md5|sha-?\d{1,3}|base64|utf-?8)(?:-\w{1,40})?", re.IGNORECASE)  # no names
 _FRAGMENT = re.compile(
     r"\W*(?:(?:by|from|to|at|on|with|since|for) )?(?:whom?|where|when|what|why|how|which)(?: many)?(?: \w+)?\W*",
     re.IGNORECASE,
@@ -82,18 +87,29 @@ class Clause(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     kind: ClauseKind
     skills: tuple[str, ...] = ()
-    glossed: str = ""
-    """The text with English words added, for a question in another language."""
+    gloss: str = ""
+    """For a clause in another language: the English words for what it asks, as far as they are known."""
+    is_foreign: bool = False
 
     @property
     def english(self) -> str:
         """The words by which it is understood."""
-        return self.glossed or self.text
+        return self.gloss or self.text
+
+    @property
+    def is_understood(self) -> bool:
+        """Whether it is known what a clause in another language asks; English ones are understood by their words."""
+        return not self.is_foreign or bool(self.skills) or self.gloss not in ("", YES_OR_NO)
 
     @property
     def is_yes_no(self) -> bool:
         """Whether it begins as a question that yes or no answers, or is one in another language."""
-        return _YES_NO.match(self.text) is not None or self.glossed.endswith(YES_OR_NO)
+        return _YES_NO.match(self.text) is not None or self.gloss.endswith(YES_OR_NO)
+
+    @property
+    def is_state(self) -> bool:
+        """Whether it asks how something is, or is set, which a log does not show."""
+        return asks_state(self.text, self.skills)
 
     @property
     def is_general(self) -> bool:
@@ -101,21 +117,21 @@ class Clause(msgspec.Struct, frozen=True, kw_only=True):
         return GENERAL_WORDS.search(self.english) is not None
 
 
-def clauses_of(text: str, glossed: str, skills_named_in: Callable[[str], Sequence[str]]) -> tuple[Clause, ...]:
+def clauses_of(text: str, language: str, skills_named_in: Callable[[str], Sequence[str]]) -> tuple[Clause, ...]:
     """Return the clauses that ask something.
 
     Args:
         text: The question.
-        glossed: The question with English words added; it differs from ``text`` in another language, whose sentences
-            are not split.
+        language: Its BCP 47 tag.
         skills_named_in: Returns the names of the skills that the words of a text name.
     """
     if not text.strip():
         return ()
-    if glossed != text:
-        return (_clause(text, glossed, skills_named_in(glossed)),)
-    pieces = [text[start:stop] for start, stop in pieces_of(text)]
-    clauses = [_clause(piece, piece, skills_named_in(piece)) for piece in pieces]
+    if is_foreign(language):
+        parts = [(part, gloss(part, language)) for part in pieces(text, language)]
+        return tuple(_clause(part, words, skills_named_in(f"{part} {words}"), is_foreign=True) for part, words in parts)
+    english = [text[start:stop] for start, stop in pieces_of(text)]
+    clauses = [_clause(piece, "", skills_named_in(piece)) for piece in english]
     asking = [
         clause
         for clause in clauses
@@ -142,12 +158,20 @@ def pieces_of(text: str) -> list[tuple[int, int]]:
     return pieces
 
 
-def _clause(text: str, glossed: str, skills: Sequence[str]) -> Clause:
+def _clause(text: str, words: str, skills: Sequence[str], *, is_foreign: bool = False) -> Clause:
+    glossed = f"{text} {words}"
     if any(words.search(glossed) for _, words in UNSUPPORTED):
         kind = ClauseKind.UNSUPPORTED
+    elif asks_state(text, skills):
+        kind = ClauseKind.PARTICULAR
     elif skills and not WHOLE.search(text):
         kind = ClauseKind.NAMED
-    elif LOOK.search(glossed) or (GENERAL_WORDS.search(glossed) and not particular_names(text)) or _is_bare(text):
+    elif (
+        LOOK.search(glossed)
+        or (GENERAL_WORDS.search(glossed) and not (particular_names(text) or named_accounts(text)))
+        or _is_bare(text)
+        or (window_of(text) and _ACTIVITY.issuperset(content_words(without_time(text))))
+    ):
         kind = ClauseKind.OPEN
     else:
         kind = ClauseKind.PARTICULAR
@@ -155,8 +179,12 @@ def _clause(text: str, glossed: str, skills: Sequence[str]) -> Clause:
         text=" ".join(text.split())[:CLAUSE_CHARS],
         kind=kind,
         skills=tuple(dict.fromkeys(skills)),
-        glossed=" ".join(glossed.split()) if glossed != text else "",
+        gloss=words,
+        is_foreign=is_foreign,
     )
+
+
+_ACTIVITY = frozenset(["active", "activity", "activities", "seen", "work", "working", "online", "awake", "busy"])
 
 
 def _is_bare(text: str) -> bool:
@@ -166,6 +194,7 @@ def _is_bare(text: str) -> bool:
 
 def particular_names(text: str) -> list[str]:
     """Addresses, file names, accounts and quoted words in a clause, as evidence may contain them."""
-    found = [(match[1] or match[2]).strip(".,:;?!").replace("[.]", ".") for match in _NAMES.finditer(text)]
+    found = [(match[1] or match[2]).strip(".,:;?!").replace("[.]", ".") for match in _NAMES.finditer(spaced(text))]
+    found = [name for name in found if not _TERMS.fullmatch(name)]
     found += [match[1].rstrip(".") for match in _LINES_WITH.finditer(text) if content_words(match[1])]
     return list(dict.fromkeys(name for name in found if len(name) >= 3))

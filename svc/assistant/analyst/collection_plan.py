@@ -10,7 +10,18 @@ from collections.abc import Sequence
 
 import msgspec
 
-from svc.assistant.analyst.plan import Plan, PlannedSkill, Question, by_files, make_plan, meant, merged, read_question
+from svc.assistant.analyst.follow_ups.listed import with_searches
+from svc.assistant.analyst.plan import (
+    Plan,
+    PlannedSkill,
+    Question,
+    by_files,
+    make_plan,
+    meant,
+    merged,
+    read_question,
+    without_disabled,
+)
 from svc.assistant.collections.expanded import ExpandedFiles, NotExamined
 from svc.assistant.collections.layouts import rank
 from svc.assistant.skills.catalogue import SKILLS
@@ -54,11 +65,25 @@ def _prefixes(expanded: ExpandedFiles) -> tuple[str, ...]:
 
 
 def planned(
-    prompt: str, files: Sequence[TurnFile], *, use_experimental: bool, now: str, language: str, expanded: ExpandedFiles
+    prompt: str,
+    files: Sequence[TurnFile],
+    *,
+    use_experimental: bool,
+    disabled: frozenset[str] = frozenset(),
+    now: str,
+    language: str,
+    expanded: ExpandedFiles,
 ) -> tuple[Question, Plan]:
     """Read a question and decide what to run for it, on every member of the expanded archives too."""
-    question = read_question(prompt, files, use_experimental=use_experimental, now=now, language=language)
-    return question, plan_members(make_plan(question), question, expanded)
+    whole = read_question(prompt, files, use_experimental=use_experimental, now=now, language=language)
+    whole_plan = with_searches(plan_members(make_plan(whole), whole, expanded), whole, expanded)
+    if not disabled:
+        return whole, whole_plan
+    question = read_question(
+        prompt, files, use_experimental=use_experimental, disabled=disabled, now=now, language=language
+    )
+    plan = with_searches(plan_members(make_plan(question), question, expanded), question, expanded)
+    return question, without_disabled(plan, question, whole_plan)
 
 
 def plan_members(plan: Plan, question: Question, expanded: ExpandedFiles) -> Plan:

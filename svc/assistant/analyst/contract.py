@@ -15,14 +15,17 @@ import msgspec
 
 from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
 from svc.assistant.analyst.particulars import Particular
-from svc.assistant.analyst.plan import PROMPT
-from svc.assistant.findings import AnyFinding, Coverage, Finding, InstructionText, ToolFailure, kind_of
+from svc.assistant.analyst.plan import PROMPT, DisabledSkill
+from svc.assistant.findings import AnyFinding, Coverage, Finding, InstructionText, NamesSeen, ToolFailure, kind_of
 from svc.assistant.skills.catalogue import skill_named
 from svc.assistant.skills.skill import Skill
 from svc.assistant.spool import of_kind, source_counts
 from svc.assistant.turn import TurnFile
 from svc.messages import AnswerStatus
 from svc.untrusted.markup import plural
+
+OF_PART = "In the part that was read"
+"""Begins a sentence that denies something although a limit kept the end of an input from the tool."""
 
 
 class InputState(StrEnum):
@@ -67,7 +70,8 @@ class SkillResult(msgspec.Struct, frozen=True, kw_only=True):
     """What one skill found in its inputs.
 
     ``gaps`` are pairs of an input's name and what was not examined in it, ``coverage`` pairs of an input's name and
-    how far it was read. ``left_out`` are those gaps that the headline must state (``Gap.in_headline``).
+    how far it was read, ``names_seen`` what it names. ``left_out`` are those gaps that the headline must state
+    (``Gap.in_headline``).
     ``is_fallback``: nothing else read these inputs, and the question did not ask for this skill.
     ``instruction_texts`` are kept apart from the findings, because they answer no question.
     """
@@ -78,6 +82,7 @@ class SkillResult(msgspec.Struct, frozen=True, kw_only=True):
     gaps: tuple[tuple[str, str], ...] = ()
     left_out: tuple[tuple[str, str], ...] = ()
     coverage: tuple[tuple[str, Coverage], ...] = ()
+    names_seen: tuple[tuple[str, NamesSeen], ...] = ()
     is_fallback: bool = False
     instruction_texts: tuple[Finding[InstructionText], ...] = ()
 
@@ -135,9 +140,31 @@ def contract_of(
     inputs += [InputOutcome(name=name, state=InputState.NOT_EXAMINED, reason=reason) for name, reason in unread]
     by_clause = {particular.clause: particular for particular in particulars}
     outcomes = [_clause_outcome(clause, results, by_clause.get(clause), inputs) for clause in clauses]
+    if any(one.is_cut for result in results for _, one in result.coverage):
+        outcomes = [_of_part(outcome) for outcome in outcomes]
     return Contract(
         inputs=tuple(inputs), clauses=tuple(outcomes), status=_status(results, inputs, outcomes, has_paste=has_paste)
     )
+
+
+def with_disabled(contract: Contract, disabled: Sequence[DisabledSkill]) -> Contract:
+    """The contract of a question for which disabled skills were left out: it is not answered as a whole."""
+    if not disabled:
+        return contract
+    titles: dict[str, list[str]] = {}
+    for one in disabled:
+        for name in one.inputs:
+            titles.setdefault(name, []).append(one.skill.title)
+    inputs = tuple(
+        msgspec.structs.replace(one, reason=f"its tool is disabled in this session ({' and '.join(titles[one.name])})")
+        if one.state is InputState.NOT_EXAMINED and one.name in titles
+        else one
+        for one in contract.inputs
+    )
+    is_whole = contract.status is AnswerStatus.ANSWERED
+    has_result = any(one.state is not InputState.NOT_EXAMINED for one in inputs)
+    reduced = AnswerStatus.PARTLY_ANSWERED if has_result else AnswerStatus.NOT_ANSWERED
+    return msgspec.structs.replace(contract, inputs=inputs, status=reduced if is_whole else contract.status)
 
 
 _Reading = tuple[SkillResult, Coverage]
@@ -196,7 +223,7 @@ def _input_outcome(
 def unread_reason(coverage: Coverage) -> str:
     """Why a tool that understood nothing of an input did not examine it."""
     if not coverage.total:
-        return f"it holds no {coverage.unit} that could be read as {coverage.read_as}"
+        return f"it contains no {coverage.unit} that could be read as {coverage.read_as}"
     return f"none of {plural(coverage.total, coverage.unit)} could be read as {coverage.read_as}"
 
 
@@ -226,7 +253,7 @@ def _clause_outcome(
 
     match clause.kind:
         case ClauseKind.UNSUPPORTED:
-            return outcome(ClauseState.CANNOT_TELL, "no tool has the data for this offline")
+            return outcome(ClauseState.CANNOT_TELL, "no tool has offline data for this")
         case ClauseKind.NAMED:
             mine = [
                 result
@@ -243,6 +270,14 @@ def _clause_outcome(
             return outcome(ClauseState.CANNOT_TELL, _unexamined(results, inputs))
         case _:
             return _open_outcome(clause, results, inputs)
+
+
+def _of_part(outcome: ClauseOutcome) -> ClauseOutcome:
+    """The outcome of a clause if a limit kept the end of an input from a tool."""
+    if outcome.state is not ClauseState.ANSWERED:
+        return outcome
+    reason = "not all of the input was read"
+    return msgspec.structs.replace(outcome, state=ClauseState.PARTLY_ANSWERED, reason=reason)
 
 
 def _named_outcome(clause: Clause, mine: Sequence[SkillResult]) -> ClauseOutcome:

@@ -84,7 +84,7 @@ def remark(gone: Sequence[str], unused: Sequence[str]) -> str:
     if gone:
         was = "was" if len(gone) == 1 else "were"
         parts.append(
-            f"{_listed(gone)} {was} removed or replaced after an earlier question; earlier findings there are not used."
+            f"{_listed(gone)} {was} removed or replaced after an earlier question; its earlier findings are not used."
         )
     if unused:
         parts.append(f"Not used: {_listed(unused)}. Ask about all files to include the rest of the session.")
@@ -94,8 +94,8 @@ def remark(gone: Sequence[str], unused: Sequence[str]) -> str:
 def cannot_tell_of(gone: Sequence[str]) -> str:
     """The answer to a question that only removed files could answer."""
     return (
-        f"**Cannot tell:** no longer attached, or replaced by another version: {_listed(gone)}. What was found there "
-        "is not used. Attach it again to ask about it, or ask about another file."
+        f"**Cannot tell:** no longer attached, or replaced by another version: {_listed(gone)}. "
+        "Earlier findings from there are not used. Attach it again to ask about it, or ask about another file."
     )
 
 

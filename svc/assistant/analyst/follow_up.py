@@ -13,7 +13,8 @@ from enum import StrEnum
 
 import msgspec
 
-from svc.assistant.analyst.plan import PROMPT, Call, question_of, window_of
+from svc.assistant.analyst.plan import PROMPT, Call, question_of
+from svc.assistant.analyst.questions.time_words import window_of
 from svc.assistant.findings import AnyFinding, Severity, columns
 from svc.assistant.skills.catalogue import FACTS_OF_KIND, SKILLS, decode_findings, skill_of_kind
 from svc.assistant.skills.events.findings import LogonAccount, LogonSource, LogonSuccess, WebClient

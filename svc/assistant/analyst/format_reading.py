@@ -16,6 +16,7 @@ from svc.assistant.analyst.format_types import (
     RequestedFormat,
     is_template,
 )
+from svc.assistant.analyst.questions.things import NOUNS
 from svc.assistant.analyst.templates import parse_shape
 from svc.assistant.response_format import REQUIRED_OBJECT, required_schema, split_required
 
@@ -49,6 +50,7 @@ def read_format(words: str, *, is_system: bool = False) -> RequestedFormat:
             return RequestedFormat(
                 prompt="",
                 is_bare=is_bare,
+                is_fenced=not is_bare and bool(_FENCE.search(words)),
                 is_parent_technique=bool(_PARENTS.search(words)),
                 **found,  # type: ignore[arg-type]
             )
@@ -58,6 +60,11 @@ def read_format(words: str, *, is_system: bool = False) -> RequestedFormat:
 _BARE = re.compile(
     r"\b(?:no|not|without|avoid|never|don't|do not)\b[^.\n]{0,60}(?:code ?(?:fences?|blocks?)|fences?|backticks|"
     r"markdown formatting|```)|\braw (?:json|xml|csv|text|output)\b",
+    re.IGNORECASE,
+)
+_FENCE = re.compile(
+    r"\b(?:in|into|inside|within|with|as|using|by) (?:an? |one |the )?(?:single |markdown |json |```)?"
+    r"(?:json |```(?:json)? ?)?(?:code ?)?(?:fences?|blocks?|codeblock|```)",
     re.IGNORECASE,
 )
 _PARENTS = re.compile(r"\b(?:exclud\w+|without|no|not)\b[^.\n]{0,20}\bsub-?\s?techniques?", re.IGNORECASE)
@@ -180,8 +187,8 @@ def _xml(words: str) -> _Found:
     if not closed:
         return None
     form = f"<{closed[-1]}>{{}}</{closed[-1]}>"
-    example = re.search(rf"<{re.escape(closed[-1])}>([^<>\n]{{1,80}})</", words)
-    thing = _thing(words) or _thing_of_example(example[1] if example else "")
+    examples = re.findall(rf"<{re.escape(closed[-1])}>([^<>\n]{{1,80}})</", words)
+    thing = _thing(words) or _thing_of_example((examples or [""])[-1])
     return {"last_line": thing or "answer", "last_line_form": form} | _choice_fields(words)
 
 
@@ -254,8 +261,9 @@ def _boxed(words: str) -> _Found:
     dollar = "$" if match[1] else ""
     form = f"{dollar}\\boxed{{{{{{}}}}}}{dollar}"
     inside = (match[2] or "").strip(" .<>[]")
+    examples = [text for one in _BOXED.finditer(words) if (text := (one[2] or "").strip(" .<>[]"))]
     is_name = re.fullmatch(r"[A-Za-z][A-Za-z _-]{1,40}", inside) and not _thing_of_example(inside)
-    thing = inside if is_name else _thing(words) or _thing_of_example(inside)
+    thing = inside if is_name else _thing(words) or _thing_of_example((examples or [""])[-1])
     return {"last_line": thing or "answer", "last_line_form": form} | _choice_fields(words)
 
 
@@ -396,6 +404,9 @@ _NO_THING = re.compile(
     r"your|evidence|work|reasoning|tags?|number|word|sentence|letter)\b",
     re.IGNORECASE,
 )
+_WHERE_IT_GOES = re.compile(
+    r" (?:(?:has|have|needs?) to|must|should|goes?|belongs?|is|are)\b.*", re.IGNORECASE | re.DOTALL
+)
 _NOT_A_VALUE = re.compile(
     r"\b(?:ones|findings|results|those|these|them|json|csv|xml|table|format|one line|bullets?|sentences?|markdown)\b",
     re.IGNORECASE,
@@ -407,7 +418,7 @@ def _thing(words: str) -> str:
     for pattern in (*_ONLY, *_THING_SOURCES):
         for match in pattern.finditer(words):
             if not _NO_THING.search(match["thing"]) and not _SAMPLE.search(match["thing"]):
-                return match["thing"].strip()
+                return _WHERE_IT_GOES.sub("", match["thing"]).strip()
     return ""
 
 
@@ -458,6 +469,41 @@ def _short_prose(words: str) -> _Found:
     return None
 
 
+_ONLY_OF = re.compile(r"\b(?:only|just|nothing but|solely|exclusively|nothing except)\b", re.IGNORECASE)
+_NEAR = 40  # characters between "only" and what to list
+_BRIEF = r"(?:brief|short|concise|terse|succinct|laconic|crisp|to the point)"
+_IN_BRIEF = re.compile(
+    r"(?<!not )(?<!n't )(?<!never )\b(?:be|stay|remain|keep|you are)\b[^.;\n]{0,40}?(?<!not )(?<!too )"
+    rf"\b{_BRIEF}\b|(?<!no )\b{_BRIEF} (?:answers?|repl(?:y|ies)|responses?)\b"
+    r"|\b(?:answer|reply|respond|write)\b[^.;\n]{0,20}\b(?:briefly|concisely|succinctly|tersely)\b",
+    re.IGNORECASE,
+)
+_BRIEF_SENTENCES = 2
+
+
+def _things_only(words: str) -> _Found:
+    """A list of things and nothing else: "only list IP addresses, one per line", "only the accounts, as bullets"."""
+    for match in _ONLY_OF.finditer(words):
+        after, before = words[match.end() : match.end() + _NEAR], words[max(0, match.start() - _NEAR) : match.start()]
+        after, before = re.split(r"[.;:!?\n]", after)[0], re.split(r"[.;:!?\n]", before)[-1]
+        if (thing := _plural_in(after) or _plural_in(before)) is not None:
+            kind = AnswerFormat.BULLETS if re.search(r"\bbullet", words, re.IGNORECASE) else AnswerFormat.LINES
+            return {"format": kind, "template": thing}
+    return None
+
+
+def _plural_in(words: str) -> str | None:
+    """The first sort of thing that a text names in the plural, in its words; a single one is a value."""
+    found = [match for noun in NOUNS for match in noun.words.finditer(words) if match[0].lower().endswith("s")]
+    return max(found, key=lambda match: (-match.start(), match.end()))[0] if found else None
+
+
+def _brief(words: str) -> _Found:
+    if _IN_BRIEF.search(words) is None:
+        return None
+    return {"format": AnswerFormat.SENTENCES, "count": _BRIEF_SENTENCES}
+
+
 def _template(words: str) -> _Found:
     match = next(reversed([*_TEMPLATE.finditer(words)]), None)
     if match is None:
@@ -504,7 +550,9 @@ _READERS: tuple[Callable[[str], _Found], ...] = (
     _yes_no,
     _form,
     _comma_list,
+    _things_only,
     _value,
     _template,
     _short_prose,
+    _brief,
 )

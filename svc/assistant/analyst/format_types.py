@@ -29,6 +29,7 @@ class AnswerFormat(StrEnum):
     BULLETS = "bullets"
     NUMBERED = "numbered list"
     SENTENCES = "sentences"
+    LINES = "one per line"
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -41,10 +42,12 @@ class Choice(msgspec.Struct, frozen=True):
 class RequestedFormat(msgspec.Struct, frozen=True, kw_only=True):
     """The requested format, and ``prompt`` without the words about it.
 
-    ``template`` is the text of a TEMPLATE or an XML skeleton, or the JSON of a SCHEMA. ``columns`` are the headers of a
+    ``template`` is the text of a TEMPLATE or an XML skeleton, the JSON of a SCHEMA, or what LINES or BULLETS list
+    ("accounts"). ``columns`` are the headers of a
     TABLE or CSV. ``choices`` are the answers to choose from. ``count`` is the number of bullets or sentences; 0 if the
     prompt gives none. ``last_line`` names the value that the last line of an answer in prose must hold ("CWE ID"), and
-    ``last_line_form`` says how (``Answer: {}``). ``is_bare``: data without a code fence. ``is_required``: by the
+    ``last_line_form`` says how (``Answer: {}``). ``is_bare``: data without a code fence.
+    ``is_fenced``: a fence is asked for. ``is_required``: by the
     service's API, so that nothing in the prompt changes it.
     """
 
@@ -60,6 +63,7 @@ class RequestedFormat(msgspec.Struct, frozen=True, kw_only=True):
     is_list: bool = False
     is_parent_technique: bool = False
     is_bare: bool = False
+    is_fenced: bool = False
     is_required: bool = False
 
     @property
@@ -72,6 +76,11 @@ class RequestedFormat(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a sentence before the answer would break its format."""
         return self.format not in (AnswerFormat.PROSE, AnswerFormat.TABLE)
 
+    @property
+    def _is_json_shape(self) -> bool:
+        is_template = self.format is AnswerFormat.TEMPLATE and self.template.lstrip().startswith(("{", "["))
+        return self.format is AnswerFormat.SCHEMA or is_template
+
     def with_prompt(self, prompt: str) -> RequestedFormat:
         """The same format for another prompt."""
         return msgspec.structs.replace(self, prompt=prompt)
@@ -82,6 +91,8 @@ class RequestedFormat(msgspec.Struct, frozen=True, kw_only=True):
             return msgspec.structs.replace(inner, is_bare=True, is_required=True)
         if self.is_required or not inner.is_given:
             return self.with_prompt(inner.prompt)
+        if self._is_json_shape and inner.format is AnswerFormat.JSON:  # the prompt repeats what the shape is written in
+            return msgspec.structs.replace(self, prompt=inner.prompt, is_bare=not inner.is_fenced)
         is_bare = inner.is_bare or (self.is_bare and inner.format is self.format)
         return msgspec.structs.replace(inner, is_bare=is_bare)
 

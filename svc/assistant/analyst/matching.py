@@ -35,7 +35,9 @@ def is_readable(file: TurnFile) -> bool:
 
 
 GREETING = re.compile(
-    r"\s*(?:hi|hello|hey|thanks?(?: you)?|help|good (?:morning|afternoon|evening))\b[^?\n]{0,30}\??\s*"
+    r"\s*(?:hi|hello|hey|thanks?(?: you)?|help|good (?:morning|afternoon|evening))\b"
+    r"(?:[ ,!.]{1,3}(?:there|all|everyone|everybody|team|folks|svc|analyst|assistant|again|so|very|much|a lot|you|me"
+    r"|please|in advance|for (?:the|your|this|that|all|everything)\b[^?,;:\n]{0,30})\b){0,5}[ !.?]{0,5}\s*"
     r"|.{0,20}\b(?:what can (?:you|i)\b|who are you|what are you\b|how do (?:you|i use)\b).{0,60}",
     re.IGNORECASE,
 )

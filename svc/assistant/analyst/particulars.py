@@ -1,4 +1,4 @@
-"""Answer a clause that asks for something in particular, from the findings; or say that it cannot be told. Pure.
+"""Answer a clause that asks for something in particular, from the findings; or say that they do not answer it. Pure.
 
 The words of the clause are compared with the findings and with the titles of the detection rules. "No" is never
 answered: that no rule matched is only said together with the rules that look for it.
@@ -14,12 +14,19 @@ import msgspec
 
 from svc.assistant.analyst.clause_words import content_words, objects, stems
 from svc.assistant.analyst.clauses import CLAUSE_CHARS, GENERAL_WORDS, Clause, ClauseKind, ClauseState, particular_names
+from svc.assistant.analyst.questions.behaviours import searched_for
+from svc.assistant.analyst.questions.event_answers import event_answer
+from svc.assistant.analyst.questions.event_subjects import EventSubject
+from svc.assistant.analyst.questions.states import is_negated, is_past, recorded, unknown_state
+from svc.assistant.analyst.questions.things import SUMMARIES
+from svc.assistant.analyst.questions.time_words import window_of
 from svc.assistant.analyst.topics import Topic, accounts_in, is_of, topic_of, unknown_person
 from svc.assistant.findings import AnyFinding, Severity, columns, kind_of, with_facts
 from svc.assistant.knowledge.attack_names import attack_name
+from svc.assistant.log_readers.time_window import WITHOUT_DAY
 from svc.assistant.sigma.engine import LogSource, Rule
 from svc.assistant.sigma.tables import load_rules
-from svc.assistant.skills.events.findings import EventsSummary
+from svc.assistant.skills.events.findings import EventsSummary, RuleHit
 from svc.assistant.skills.skill import Skill
 from svc.assistant.spool import collected, of_kind, worst_first
 from svc.untrusted.markup import code_span, escape, plural
@@ -27,6 +34,7 @@ from svc.untrusted.markup import code_span, escape, plural
 NOTABLE = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
 NAMED = 3  # findings or rules in one sentence
 MIN_SHARE = 0.75  # of the words of a clause that a finding or a rule must contain
+_OTHER_LOGS = ("auth_summary", "pcap_summary")  # of skills that say themselves what they looked for
 _LOG_SKILLS = ("auth_log", "events", "pcap")
 _GOOD = re.compile(
     r"(?<!out of the )(?<!not )\b(?:safe|clean|ordinary|normal|trust(?:ed|worthy)?|healthy|benign|legit\w*|harmless)\b",
@@ -74,6 +82,8 @@ def answered(
         lines: For each value that is named, in how many lines of the inputs it is.
     """
     names, words = names_in(clause, findings), stems(clause.english)
+    if clause.is_state:
+        return _of_state(clause, findings, names)
     quoted = code_span(clause.text, limit=CLAUSE_CHARS)
     topic = topic_of(clause.english) if clause.is_yes_no else None
     mentioning = collected(one for one in findings if _mentions_any(one, names)) if names else []
@@ -83,7 +93,7 @@ def answered(
             return decided
     if mentioning:
         return _mentioned(clause, mentioning, names, lines or {})
-    matching = [] if names else _matching(findings, words, content_words(clause.text))
+    matching = [] if names else _matching(findings, words, content_words(clause.english))
     if matching:
         sentence = f"{_lead(clause, matching)} {plural(len(matching), 'finding')} about {quoted}: {_listed(matching)}."
         return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
@@ -95,6 +105,13 @@ def answered(
             state=ClauseState.PARTLY_ANSWERED,
             reason="the rules that look for it matched nothing; they do not cover every form of it",
         )
+    if not names and not (clause.is_understood and (clause.is_foreign or clause.is_yes_no)):
+        return Particular(
+            clause=clause,
+            sentence=f"**Question not understood:** {quoted}. Below is what was found in the evidence as a whole.",
+            state=ClauseState.CANNOT_TELL,
+            reason="the question was not understood",
+        )
     reason = "nothing that the tools look for in this evidence is about it"
     if names:
         counted = "".join(f"; {text}" for name in names[:NAMED] if (text := (lines or {}).get(name)))
@@ -104,6 +121,73 @@ def answered(
         sentence=f"**Cannot tell** {quoted}: {escape(reason)}.",
         state=ClauseState.CANNOT_TELL,
         reason=reason,
+    )
+
+
+def of_events(clause: Clause, findings: Sequence[AnyFinding], rules: Sequence[Rule], events: str) -> Particular | None:
+    """The answer to one of the ordinary questions about an event log; None if the clause is none of them.
+
+    Args:
+        clause: What is asked.
+        findings: Everything that was found in what was examined.
+        rules: The detection rules that could have matched.
+        events: What the rules ran on: "530 events".
+    """
+    quoted = code_span(clause.text, limit=CLAUSE_CHARS)
+
+    def unmatched(subject: EventSubject) -> str:
+        own = [rule for rule in rules if rule.source != LogSource()]  # the others relate events of many sorts of logs
+        titles = [rule.title for rule in own if subject.titles.search(rule.title)]
+        return _unmatched(titles, quoted, events) if titles else _unseen(quoted, events)
+
+    said = event_answer(clause.english, findings, unmatched)
+    if said is None or (clause.is_foreign and not said[1]):
+        return None
+    sentence, is_answered = said
+    if is_answered:
+        return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
+    reason = "the rules that look for it matched nothing; they do not cover every form of it"
+    return Particular(clause=clause, sentence=sentence, state=ClauseState.PARTLY_ANSWERED, reason=reason)
+
+
+def of_behaviour(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
+    """How far event logs were searched for a behaviour of which nothing was found; None for any other clause."""
+    is_asked = clause.kind in (ClauseKind.PARTICULAR, ClauseKind.NAMED)
+    if not is_asked or of_kind(findings, *_OTHER_LOGS) or names_in(clause, findings):
+        return None
+    found = searched_for(clause.english, findings)
+    if found is None:
+        return None
+    behaviour, searched = found
+    quoted = code_span(clause.text, limit=CLAUSE_CHARS)
+    looked = escape(searched.words)
+    if not searched.missing:
+        sentence = f"**No sign found of** {quoted}: {looked} and found none. This holds only for what the log records."
+        return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
+    missing = escape(searched.missing)
+    sentence = f"**Cannot tell** {quoted}: {f'{looked}, but {missing}' if looked else missing}."
+    reason = f"{behaviour.name} cannot be judged: {searched.missing}"
+    return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason=reason)
+
+
+def _unseen(quoted: str, events: str) -> str:
+    """That no rule for these events looks for it: nothing can be concluded."""
+    return f"**Cannot tell** {quoted}: no rule that applies to the {events} read looks for it." if events else ""
+
+
+def _of_state(clause: Clause, findings: Sequence[AnyFinding], names: Sequence[str]) -> Particular:
+    """Only a finding that says that it became so is a "yes", and only for a question about the past."""
+    quoted = code_span(clause.text, limit=CLAUSE_CHARS)
+    if found := recorded(clause.text, findings, names):
+        lead = "**Yes:**" if is_past(clause.text) else "**Possibly:**"
+        later = "" if is_past(clause.text) else " Whether it is still so is not recorded."
+        sentence = f"{lead} {plural(len(found), 'finding')} about {quoted}: {_listed(found)}.{later}"
+        return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
+    return Particular(
+        clause=clause,
+        sentence=unknown_state(clause.text, quoted, findings, names),
+        state=ClauseState.CANNOT_TELL,
+        reason="the evidence records what happened, not how something is set or is now",
     )
 
 
@@ -151,19 +235,41 @@ def for_clause(
     return None if answer.state is ClauseState.CANNOT_TELL and is_left and not names else answer
 
 
+def without_days(clause: Clause, left_out: Sequence[tuple[str, str]]) -> Particular | None:
+    """That a question about days of the week cannot be answered from logs without a year; None if it can be.
+
+    Args:
+        clause: What is asked.
+        left_out: What the tools did not examine: the name of the input, and why.
+    """
+    names = [name for name, why in left_out if why == WITHOUT_DAY]
+    if not names or "days" not in window_of(clause.english):
+        return None
+    listed = ", ".join(code_span(name, limit=80) for name in dict.fromkeys(names))
+    reason = "the log states no year, so the day of the week is not known"
+    quoted = code_span(clause.text, limit=CLAUSE_CHARS)
+    sentence = f"**Cannot tell** {quoted}: {reason} ({listed}). Below is what was found on all days."
+    return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason=reason)
+
+
 def general(clause: Clause, findings: Sequence[AnyFinding], searched: str) -> str:
     """The sentence that answers whether anything is wrong, by the worst finding.
 
     Findings that the clause is about decide, if there are any: "is the scheduled task malicious?".
     """
-    words = content_words(GENERAL_WORDS.sub(" ", clause.text))
+    words = content_words(GENERAL_WORDS.sub(" ", clause.english))
     severe = collected(takewhile(lambda one: one.severity in NOTABLE, worst_first(findings)))
+    if (asked := _asked_of_it(clause)) and not any(_mentions_all(one, asked) for one in severe):
+        quoted = code_span(clause.text, limit=CLAUSE_CHARS)
+        shown = f" What was found: {_listed(severe)}." if severe else ""
+        return f"**Cannot tell** {quoted}: no finding is about {code_span(' '.join(asked), limit=80)}.{shown}"
     mentioning = collected(one for one in severe if _mentions_all(one, words)) if words else []
     concerned = mentioning or severe
     about = f" {plural(len(mentioning), 'finding')} about {code_span(' '.join(words), limit=80)}:" if mentioning else ""
     asks_good = _GOOD.search(clause.english) is not None
+    yes = "**Found:**" if is_negated(clause.text) else "**Yes:**"
     for severities, lead in (
-        ((Severity.CRITICAL, Severity.HIGH), "**No:**" if asks_good else "**Yes:**"),
+        ((Severity.CRITICAL, Severity.HIGH), "**No:**" if asks_good else yes),
         ((Severity.MEDIUM,), "**Cannot tell:**" if asks_good else "**Possibly:**"),
     ):
         worst = [*takewhile(lambda finding: finding.severity in severities, worst_first(concerned))]  # noqa: B023
@@ -172,7 +278,25 @@ def general(clause: Clause, findings: Sequence[AnyFinding], searched: str) -> st
     quoted = code_span(clause.text, limit=CLAUSE_CHARS)
     if asks_good:
         return f"**Cannot tell** {quoted}: nothing was found against it, but only {escape(searched)} was looked for."
-    return f"**No sign found of** {quoted}: looked for {escape(searched)}."
+    low = [one for one in worst_first(of_kind(findings, kind_of(RuleHit))) if one.severity is Severity.LOW]
+    weak = f" Matches of low severity, which are usually ordinary activity: {_listed(low)}." if low else ""
+    return f"**No sign found of** {quoted}: looked for {escape(searched)}.{weak}"
+
+
+def _asked_of_it(clause: Clause) -> list[str]:
+    """What is asked of an attack that the question takes for granted: "stolen" of "did the attacker steal data?"."""
+    text = clause.text
+    match = _OF_ATTACK.search(text)
+    rest = text[match.end() :] if match else ""
+    return [] if _SUCCEEDED.search(rest) else content_words(GENERAL_WORDS.sub(" ", rest))
+
+
+_SUCCEEDED = re.compile(r"\bsucce\w+|\bwork(?:ed)?\b|\breal\b", re.IGNORECASE)
+_OF_ATTACK = re.compile(
+    r"\b(?:the|this|that|our|these|those) (?:attack(?:s|er|ers)?|hackers?|intruders?|incident|breach|malware|threat"
+    r"|intrusion|compromise)\b",
+    re.IGNORECASE,
+)
 
 
 def _decided(
@@ -190,7 +314,8 @@ def _decided(
     )
     quoted = code_span(clause.text, limit=CLAUSE_CHARS)
     if proof:
-        sentence = f"{'**Yes:**' if topic.is_certain else '**Possibly:**'} {_listed(proof)}."
+        yes = "**Found:**" if is_negated(clause.text) else "**Yes:**"
+        sentence = f"{yes if topic.is_certain else '**Possibly:**'} {_listed(proof)}."
     elif any(map(topic.shows, of_kind(findings, *topic.shown_by))):
         who = f" of {', '.join(code_span(name, limit=80) for name in names[:NAMED])}" if names else ""
         known = f" {plural(len(mentioning), 'finding')}: {_listed(mentioning)}." if mentioning else ""
@@ -210,7 +335,7 @@ def _mentioned(
     listed = ", ".join(code_span(name, limit=80) for name in names[:NAMED])
     lead = "**Possibly:**" if clause.is_yes_no else "**Found:**"
     state = ClauseState.PARTLY_ANSWERED if clause.is_yes_no else ClauseState.ANSWERED
-    reason = "the findings mention it; whether they answer the question is for the reader" if clause.is_yes_no else ""
+    reason = "the findings mention it, but may not answer the question" if clause.is_yes_no else ""
     sentence = f"{lead} {plural(len(matching), 'finding')} about {listed}: {_listed(matching)}."
     if all(finding.severity is Severity.INFO for finding in matching):
         sentence += "".join(f" Of the text, {escape(lines[name])}." for name in names[:NAMED] if name in lines)
@@ -224,7 +349,7 @@ def _mentioned(
 
 def _times(clause: Clause, matching: Sequence[AnyFinding]) -> str:
     """The first and the last moment of findings, if a clause asks when."""
-    if not _WHEN.search(clause.text):
+    if not _WHEN.search(clause.english):
         return ""
     held = [columns(finding) for finding in matching]
     moments = [str(one[key]) for one in held for key in ("first", "last", "time") if one.get(key)]
@@ -255,15 +380,18 @@ def _unmatched(rules: Sequence[str], quoted: str, events: str) -> str:
 
 
 def _lead(clause: Clause, matching: Sequence[AnyFinding]) -> str:
-    if not clause.is_yes_no:
+    if not clause.is_yes_no or is_negated(clause.text):
         return "**Found:**"
     return "**Mentioned:**" if all(finding.severity is Severity.INFO for finding in matching) else "**Yes:**"
 
 
 def _listed(findings: Sequence[AnyFinding]) -> str:
     """The worst findings by title and severity."""
-    ranked = worst_first(findings)
-    titles = dict.fromkeys(f"{code_span(finding.title, limit=120)} ({finding.severity.value})" for finding in ranked)
+    ranked = list(worst_first(findings))
+    single = [one for one in ranked if one.kind not in SUMMARIES]  # the others say the same in sum
+    titles = dict.fromkeys(
+        f"{code_span(finding.title, limit=120)} ({finding.severity.value})" for finding in single or ranked
+    )
     more = f"; {len(titles) - NAMED:,} more" if len(titles) > NAMED else ""
     return "; ".join(list(titles)[:NAMED]) + more
 

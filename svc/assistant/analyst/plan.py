@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from svc.assistant.analyst.clauses import CLAUSE_CHARS, CLAUSE_END, Clause, ClauseKind, clauses_of
+from svc.assistant.analyst.languages import glossed, is_foreign
 from svc.assistant.analyst.matching import (
     FILE_WORDS,
     GENERAL,
@@ -24,7 +25,20 @@ from svc.assistant.analyst.matching import (
     is_readable,
     reads,
 )
-from svc.assistant.analyst.translation import glossed
+from svc.assistant.analyst.questions.event_answers import asks_about_events
+from svc.assistant.analyst.questions.states import asks_state, is_negated, is_polar
+from svc.assistant.analyst.questions.subjects import (
+    Named,
+    Subject,
+    is_general_knowledge,
+    may_describe,
+    origin,
+    subjects_of,
+    values_of,
+)
+from svc.assistant.analyst.questions.time_words import window_of
+from svc.assistant.log_readers.host.configuration import CONFIG_FILES
+from svc.assistant.skills.attack.tool import describes
 from svc.assistant.skills.catalogue import SKILLS, enabled, skill_named
 from svc.assistant.skills.skill import Skill
 from svc.assistant.turn import TurnFile
@@ -37,6 +51,7 @@ QUESTION_LINES = 3  # of a first paragraph that ends with neither ":" nor "?"
 LONG_REST_CHARS = 60  # after a colon: pasted material, not the question
 MATERIAL_LINES = 3
 PASTE_CHARS = 16  # of pasted text without white space; less is left over from words about the answer's format
+BY_WORDS = "“"  # how the reason of a skill begins that the words of the question name
 _CODE = re.compile(r"`[^`\n]{3,}`")
 _LOOKUP = "attack"  # the skill for a question about a subject, without evidence
 _LISTING = "indicators"  # the skill for any text that no other skill is made for
@@ -44,6 +59,8 @@ _FENCE = re.compile(r"```[^\n]{0,200}\n(.*?)(?:```|\Z)", re.DOTALL)
 _NEGATION = re.compile(
     r"\b(?:do not|don't|dont|without|no need to|never|except|instead of)(?: \w+){0,2} $", re.IGNORECASE
 )
+_EVENTS = "events"
+_OF_TEXTS = frozenset({"indicators", "token"})  # find values in any text, which does not say what happened
 _ALL_FILES = re.compile(
     r"\b(?:all|both|every|each|any)\b[^.?!\n]{0,30}\b(?:files?|attach\w+|logs?|reports?|documents?|evidence)\b",
     re.IGNORECASE,
@@ -81,40 +98,58 @@ class PlannedSkill(msgspec.Struct, frozen=True, kw_only=True):
     is_fallback: bool = False
 
 
+class DisabledSkill(msgspec.Struct, frozen=True, kw_only=True):
+    """A skill that would have run if its toolset were not disabled in the session, and the names of its inputs.
+
+    ``is_named``: the words of the question name it.
+    """
+
+    skill: Skill
+    inputs: tuple[str, ...]
+    is_named: bool
+
+
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """The skills to run, the clauses of the question, and what the answer must list as not done.
 
     ``unsupported``: requests that no tool can answer. ``unanswered``: requests for which a tool exists but no evidence
     was attached. ``files``: those that the question is about.
+    ``is_general``: the question is neither about evidence nor about an entry of a table.
     ``has_paste``: the prompt contains material besides the question. For archives (``collection_plan``), ``unread`` are
     pairs of a member's name and why no tool gets it, ``collections`` a line in Markdown for each archive, and ``notes``
-    pairs of an archive's name and what to know about it.
+    pairs of an archive's name and what to know about it. ``disabled`` are the skills that were left out because their
+    toolsets are disabled.
     """
 
     skills: tuple[PlannedSkill, ...] = ()
     unsupported: tuple[str, ...] = ()
     unanswered: tuple[str, ...] = ()
     clauses: tuple[Clause, ...] = ()
+    is_general: bool = False
     has_paste: bool = False
     files: tuple[TurnFile, ...] = ()
     unread: tuple[tuple[str, str], ...] = ()
     collections: tuple[str, ...] = ()
     notes: tuple[tuple[str, str], ...] = ()
+    disabled: tuple[DisabledSkill, ...] = ()
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
     """A question with everything that may answer it.
 
     ``text`` is the question itself, without pasted material; ``glossed`` is ``text`` with English words added for a
-    question in another language. ``skills`` are those of the session's model.
+    question in another language. ``skills`` are those of the session's model, without the disabled ones;
+    ``disabled`` names these.
     """
 
     prompt: str
     text: str
     glossed: str
+    language: str = "en"
     files: tuple[TurnFile, ...] = ()
     options: dict[str, str] = {}
     skills: tuple[Skill, ...] = ()
+    disabled: frozenset[str] = frozenset()
 
     @property
     def sample(self) -> str:
@@ -164,7 +199,13 @@ def meant(files: Sequence[TurnFile]) -> list[TurnFile]:
 
 
 def read_question(
-    prompt: str, files: Sequence[TurnFile], *, use_experimental: bool = False, now: str = "", language: str = "en"
+    prompt: str,
+    files: Sequence[TurnFile],
+    *,
+    use_experimental: bool = False,
+    disabled: frozenset[str] = frozenset(),
+    now: str = "",
+    language: str = "en",
 ) -> Question:
     """Return the question that a prompt asks.
 
@@ -172,48 +213,140 @@ def read_question(
         prompt: As the user wrote it, without words about the answer's format.
         files: The session's files.
         use_experimental: Whether the session's model has the experimental skills.
+        disabled: The names of the skills that are disabled in the session.
         now: Date and time, ISO 8601, for tools that compare with it; "" if it is not known.
-        language: BCP 47 tag; questions are recognized in it and in English.
+        language: The question's, as a BCP 47 tag.
     """
     text = question_of(prompt)
     return Question(
         prompt=prompt,
         text=text,
         glossed=glossed(text, language),
+        language=language,
         files=tuple(files),
         options=window_of(text) | {"question": text} | ({"now": now} if now else {}),
-        skills=enabled(use_experimental=use_experimental),
+        skills=enabled(use_experimental=use_experimental, disabled=disabled),
+        disabled=disabled,
     )
+
+
+_STATES = frozenset({"listing", "registryexport", *CONFIG_FILES})
+"""Types of files that show how something was at one moment, as a log does not."""
+_WITHOUT_PASSWORD = re.compile(r"\b(?:no|without (?:an? )?) ?passwords?\b", re.IGNORECASE)
+"""Negates no verb: what it describes is there or not."""
 
 
 def make_plan(question: Question) -> Plan:
     """Return what to run for a new question; ``follow_up`` decides about questions that refer to earlier ones."""
+    if not question.files and (about := _without_evidence(question)) is not None:
+        return about
+    shows_state = any(file.label in _STATES for file in question.files)
+    if (asks_state(question.text) and not shows_state) or (
+        is_polar(question.text) and is_negated(_WITHOUT_PASSWORD.sub("open", question.text))
+    ):  # the verdicts of tools answer it neither with yes nor with no
+        question = msgspec.structs.replace(question, options=question.options | {"question": ""})
     named = candidates(question)
-    absent = [skill for skill in SKILLS if skill not in question.skills]
+    absent = [skill for skill in SKILLS if skill not in question.skills and skill.name not in question.disabled]
     unsupported = tuple(what for what, words in UNSUPPORTED if _search(words, question.glossed)) + tuple(
         _experimental_only(skill)
         for skill in absent
         if _search(skill.strong, question.glossed) or skill.looks.search(question.sample)
     )
-    clauses = clauses_of(question.text, question.glossed, _namer(question, named))
+    clauses = clauses_of(question.text, question.language, _namer(question, named))
     skills = _by_words(named, question) if named else []
     is_for_content = any(clause.kind in (ClauseKind.OPEN, ClauseKind.PARTICULAR) for clause in clauses)
     if is_for_content or not (clauses or unsupported):
         skills = merged(skills, _by_content(question, has_skills=bool(skills)))
     elif not skills and not unsupported:
         skills = _by_content(question)
-    if not (skills or unsupported or question.files or has_paste(question)) and GENERAL.search(question.glossed):
+    if asks_about_events(question.glossed):
+        skills = _with_events(skills, question)
+    is_bare = not (skills or unsupported or question.files or has_paste(question))
+    if is_bare and GENERAL.search(question.glossed) and may_describe(question.text) and describes(question.text):
         lookup = skill_named(_LOOKUP)
         skills = [_plan_skill(lookup, [question.prompt], question, "a question about a subject")]
         clauses = (Clause(text=question.text[:CLAUSE_CHARS], kind=ClauseKind.NAMED, skills=(_LOOKUP,)),)
+    is_general = is_bare and (not named or is_general_knowledge(question.text))
     experimental = [skill for skill in absent if any(file.is_new and is_for(skill, file) for file in question.files)]
     return Plan(
         skills=tuple(skills),
         unsupported=tuple(dict.fromkeys([*unsupported, *map(_experimental_only, experimental)])),
-        unanswered=_unanswered(named, skills),
+        unanswered=() if is_general else _unanswered(named, skills, question),
         clauses=() if GREETING.fullmatch(question.prompt) else clauses,
+        is_general=is_general and not skills,
         has_paste=has_paste(question),
         files=_files_meant(question, skills),
+    )
+
+
+def _with_events(skills: Sequence[PlannedSkill], question: Question) -> list[PlannedSkill]:
+    """The plan of a question about events: logs are read as such, not only by the skill whose word it contains."""
+    logs = [file for file in _current(question.files, question) if is_for(skill_named(_EVENTS), file)]
+    if not logs or _EVENTS in question.disabled:
+        return list(skills)
+    names = {file.name for file in logs}
+    others = [one for one in skills if one.skill.name not in _OF_TEXTS or names.isdisjoint(c.name for c in one.calls)]
+    return merged(others, by_files(logs, question))
+
+
+def _without_evidence(question: Question) -> Plan | None:
+    """The plan for a question about a subject by its usual name, or about hashes, addresses, domains and URLs alone."""
+    text = question.prompt.strip()
+    if (values := values_of(text)) is not None:
+        return _plan_values(values, question)
+    subjects = [] if has_paste(question) else subjects_of(text)
+    return _plan_subjects(subjects, question) if subjects else None
+
+
+def _plan_values(values: Named, question: Question) -> Plan:
+    skill = skill_named(values.skill)
+    asked = question.text.strip(" ?!.")[:CLAUSE_CHARS]
+    clauses = [Clause(text=asked, kind=ClauseKind.NAMED, skills=(skill.name,))]
+    if values.is_verdict:
+        clauses = [Clause(text=asked, kind=ClauseKind.UNSUPPORTED)]
+    elif values.asks_reputation:
+        clauses.append(Clause(text="whether it is known as malicious", kind=ClauseKind.UNSUPPORTED))
+    unsupported = tuple(what for what, _ in UNSUPPORTED) if values.asks_reputation else ()
+    planned = _plan_skill(skill, [question.prompt], question, f"prompt content: {skill.title}")
+    return Plan(skills=(planned,), unsupported=unsupported, clauses=tuple(clauses), has_paste=True)
+
+
+def _plan_subjects(subjects: Sequence[Subject], question: Question) -> Plan:
+    planned = []
+    for name in dict.fromkeys(one.skill for one in subjects):
+        mine = [one for one in subjects if one.skill == name]
+        asked = f"What is {' and '.join(one.entry for one in mine)}?"
+        named = msgspec.structs.replace(question, options={"question": asked})
+        planned.append(_plan_skill(skill_named(name), [question.prompt], named, f"“{mine[0].name}”"))
+    clause = Clause(
+        text=question.text[:CLAUSE_CHARS], kind=ClauseKind.NAMED, skills=tuple(one.skill.name for one in planned)
+    )
+    notes = tuple((one.name, f"read as {one.entry} ({origin()})") for one in subjects)
+    return Plan(skills=tuple(planned), clauses=(clause,), notes=notes)
+
+
+def without_disabled(plan: Plan, question: Question, whole: Plan) -> Plan:
+    """The plan without disabled skills.
+
+    Args:
+        plan: The plan with the skills that are left; some rules plan a certain skill whatever the session has.
+        question: What was planned.
+        whole: The plan with all skills of the model: what of it is disabled was left out.
+    """
+    left_out = tuple(
+        DisabledSkill(
+            skill=planned.skill,
+            inputs=tuple(call.name for call in planned.calls),
+            is_named=planned.reason.startswith(BY_WORDS),
+        )
+        for planned in whole.skills
+        if planned.skill.name in question.disabled and not planned.is_fallback
+    )
+    return msgspec.structs.replace(
+        plan,
+        skills=tuple(planned for planned in plan.skills if planned.skill.name not in question.disabled),
+        disabled=left_out,
+        is_general=plan.is_general and not left_out,
     )
 
 
@@ -250,9 +383,15 @@ def _files_meant(question: Question, skills: Sequence[PlannedSkill]) -> tuple[Tu
 
 def _namer(question: Question, named: Sequence[SkillCandidate]) -> Callable[[str], list[str]]:
     """What names the skills of a clause; those of the whole prompt if the question itself names none."""
-    if named and not _named_in(question.glossed, question.skills):
+    own = _with_files(question)
+    if named and not _named_in(question.glossed, question.skills, own):
         return lambda _: [candidate.skill.name for candidate in named]
-    return lambda text: [candidate.skill.name for candidate in _named_in(text, question.skills)]
+    return lambda text: [candidate.skill.name for candidate in _named_in(text, question.skills, own)]
+
+
+def _with_files(question: Question) -> frozenset[str]:
+    """The names of the skills that claim a file of the question."""
+    return frozenset(skill.name for skill in question.skills if any(is_for(skill, file) for file in question.files))
 
 
 def merged(first: Sequence[PlannedSkill], second: Sequence[PlannedSkill]) -> list[PlannedSkill]:
@@ -271,10 +410,11 @@ def merged(first: Sequence[PlannedSkill], second: Sequence[PlannedSkill]) -> lis
 
 def candidates(question: Question) -> list[SkillCandidate]:
     """Return the skills that the question names, in its order; if it names none, those that the whole prompt names."""
-    named = _named_in(question.glossed, question.skills)
+    own = _with_files(question)
+    named = _named_in(question.glossed, question.skills, own)
     if named or len(question.text) < len(question.prompt) // 2:
         return named
-    return _named_in(question.prompt[:MAX_QUESTION_CHARS], question.skills)
+    return _named_in(question.prompt[:MAX_QUESTION_CHARS], question.skills, own)
 
 
 def _experimental_only(skill: Skill) -> str:
@@ -288,9 +428,16 @@ def _search(words: re.Pattern[str], text: str) -> re.Match[str] | None:
     )
 
 
-def _named_in(text: str, skills: Sequence[Skill]) -> list[SkillCandidate]:
-    """The skills that a text names, in its order; weak words count in clauses without strong ones."""
-    strong = [(skill, match) for skill in skills for match in [_search(skill.strong, text)] if match]
+def _named_in(text: str, skills: Sequence[Skill], own: frozenset[str]) -> list[SkillCandidate]:
+    """The skills that a text names, in its order; weak words count in clauses without strong ones.
+
+    The ``file_words`` of the skills in ``own`` are strong.
+    """
+    strong = [
+        (skill, match)
+        for skill in skills
+        if (match := _search(skill.strong, text) or (_search(skill.file_words, text) if skill.name in own else None))
+    ]
     named = [_candidate(skill, text, match, is_strong=True) for skill, match in strong]
     taken = {candidate.clause for candidate in named}
     covered = {name for candidate in named for name in (*candidate.skill.covers, candidate.skill.name)}
@@ -341,7 +488,7 @@ def _by_words(named: Sequence[SkillCandidate], question: Question) -> list[Plann
     return merged(asked, replacements)
 
 
-def _unanswered(named: Sequence[SkillCandidate], skills: Sequence[PlannedSkill]) -> tuple[str, ...]:
+def _unanswered(named: Sequence[SkillCandidate], skills: Sequence[PlannedSkill], question: Question) -> tuple[str, ...]:
     """Clauses that name a skill of their own that is not planned, because nothing was attached for it."""
     running = {planned.skill for planned in skills}
     covered = {name for skill in running for name in skill.covers}
@@ -353,7 +500,8 @@ def _unanswered(named: Sequence[SkillCandidate], skills: Sequence[PlannedSkill])
     ]
     titles: dict[str, list[str]] = {}
     for one in missed:
-        titles.setdefault(one.clause.strip()[:80], []).append(one.skill.title)
+        asked = question.text if is_foreign(question.language) else one.clause
+        titles.setdefault(asked.strip()[:80], []).append(one.skill.title)
     return tuple(f"“{clause}” ({' or '.join(dict.fromkeys(names))})" for clause, names in titles.items())
 
 
@@ -451,13 +599,13 @@ def _is_named(text: str, file: TurnFile) -> bool:
 
 def _has_material(skill: Skill, question: Question) -> bool:
     """Whether the prompt itself contains what the skill is for, besides the files."""
-    rest = _pasted(question)
+    rest = pasted(question)
     if rest.count("\n") >= MATERIAL_LINES and skill.name == _LISTING:
         return True
     return bool(skill.content.search(rest if rest.strip() else question.sample))
 
 
-def _pasted(question: Question) -> str:
+def pasted(question: Question) -> str:
     """The sample of the prompt without the question."""
     rest = question.sample
     for line in question.text.split("\n"):
@@ -467,7 +615,7 @@ def _pasted(question: Question) -> str:
 
 def has_paste(question: Question) -> bool:
     """Whether the prompt contains more than a question: text pasted around it, or quoted as code in it."""
-    return len("".join(_pasted(question).split())) >= PASTE_CHARS or _CODE.search(question.text) is not None
+    return len("".join(pasted(question).split())) >= PASTE_CHARS or _CODE.search(question.text) is not None
 
 
 def _by_content(question: Question, *, has_skills: bool = False) -> list[PlannedSkill]:
@@ -507,36 +655,6 @@ def _listing_of(files: Sequence[TurnFile], question: Question) -> list[PlannedSk
     """The search for indicators in texts that no skill is made for."""
     listing = skill_named(_LISTING)
     texts = [file for file in files if reads(listing, file)]
-    if not texts:
+    if not texts or _LISTING in question.disabled:
         return []
     return [msgspec.structs.replace(_plan_skill(listing, texts, question, "text file"), is_fallback=True)]
-
-
-_CLOCK = r"(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s*(am|pm|h|o'clock)?"
-_BETWEEN = re.compile(rf"\b(?:between|from) {_CLOCK} (?:and|to|until|till|-) {_CLOCK}", re.IGNORECASE)
-_AFTER = re.compile(rf"\b(?:after|since|from) {_CLOCK}(?![\d./])", re.IGNORECASE)
-_BEFORE = re.compile(rf"\b(?:before|until|till) {_CLOCK}(?![\d./])", re.IGNORECASE)
-
-
-def window_of(question: str) -> dict[str, str]:
-    """``after`` and ``before`` as ``HH:MM:SS`` if the question limits the time of day; else empty."""
-    between = _BETWEEN.search(question)
-    if between is not None:
-        groups = between.groups()
-        pair = {"after": _clock(groups[:4]), "before": _clock(groups[4:])}
-    else:
-        after, before = _AFTER.search(question), _BEFORE.search(question)
-        pair = {"after": _clock(after.groups()) if after else "", "before": _clock(before.groups()) if before else ""}
-    return {name: clock for name, clock in pair.items() if clock}
-
-
-def _clock(groups: Sequence[str | None]) -> str:
-    """``HH:MM:SS``, or "" if the words give no time of day ("after 5 failures")."""
-    hour, minute, second, half = int(groups[0] or 0), groups[1], groups[2], (groups[3] or "").lower()
-    if minute is None and not half:
-        return ""
-    if half == "pm" and hour < 12:
-        hour += 12
-    if half == "am" and hour == 12:
-        hour = 0
-    return f"{hour:02}:{minute or '00'}:{second or '00'}" if hour < 24 and int(minute or 0) < 60 else ""

@@ -10,11 +10,29 @@ import re
 from collections.abc import Sequence
 
 from svc.assistant.analyst.clauses import CLAUSE_CHARS
-from svc.assistant.analyst.contract import ClauseOutcome, Contract, InputOutcome, InputState, SkillResult, unread_reason
+from svc.assistant.analyst.contract import (
+    OF_PART,
+    ClauseOutcome,
+    Contract,
+    InputOutcome,
+    InputState,
+    SkillResult,
+    unread_reason,
+)
+from svc.assistant.analyst.correlation.story import Story, story
 from svc.assistant.analyst.matching import GREETING
-from svc.assistant.analyst.plan import Plan
-from svc.assistant.analyst.story import story
-from svc.assistant.findings import AnyFinding, Finding, InstructionText, Severity, ToolFailure, kind_of, with_facts
+from svc.assistant.analyst.plan import DisabledSkill, Plan
+from svc.assistant.analyst.questions.subjects import general_answer
+from svc.assistant.findings import (
+    AnyFinding,
+    Confidence,
+    Finding,
+    InstructionText,
+    Severity,
+    ToolFailure,
+    kind_of,
+    with_facts,
+)
 from svc.assistant.instruction_text.answer import instruction_fold, instruction_note
 from svc.assistant.skills.answer_parts import MAX_FACTS, READ, Fold, as_sections, folded
 from svc.assistant.skills.catalogue import abilities, section_of
@@ -26,6 +44,8 @@ from svc.untrusted.markup import bullets, code_span, escape, plural, table
 
 PROMPT_CHARS = 200  # of an earlier question
 _RANK = {severity: rank for rank, severity in enumerate(Severity)}
+_STATED = re.compile(rf"\*\*[^*]*\*\* \((?:{'|'.join(Severity)}), (?:{'|'.join(Confidence)}) confidence\b")
+_CODE_SPAN = re.compile(r"`[^`\n]*`")
 NAMED_INPUTS = 5  # in the headline
 STEPS = 3  # in the opening
 OWN_ROWS = 200  # of limitations and steps, which are not among the findings
@@ -38,6 +58,7 @@ def answer(
     *,
     lead: Sequence[str] = (),
     texts: Sequence[Finding[InstructionText]] = (),
+    told: Story | None = None,
 ) -> str:
     """The whole answer to a question for which at least one skill ran.
 
@@ -47,32 +68,73 @@ def answer(
         contract: The outcome of each input and clause; None if a model reads one result.
         lead: Sentences that answer single clauses, or say that they are not answered; they come first.
         texts: Text in the inputs that addresses an analyst or a model.
+        told: The story of the inputs, if it was made before.
     """
+    told = told or story_of(results, plan)
     answering = [result for result in results if result.is_examined or result.is_broken]
-    verdicts = [_verdict(result) for result in _worst_first(answering)]
+    led = frozenset[str]().union(*(result.skill.leads for result in answering))
+    leading = [result for result in answering if result.skill.name not in led]
+    verdicts = [_verdict(result) for result in _worst_first(leading)]
     if len(verdicts) > 1:
         verdicts = [_first_sentence(verdict) for verdict in verdicts]
     others = [result for result in results if result not in answering]
     if others:
         verdicts.append(_not_examined(others, contract))
-    told = story(results)
-    steps = _next_steps(answering)
+    steps = _next_steps(leading)
     blocks = [*lead, *(verdicts if len(verdicts) == 1 else [bullets(verdicts)]), bullets(plan.collections)]
     if contract is not None:
         blocks += [_unread_headline(contract), *_read_in_part(contract)]
-    blocks += [*_left_out(results), instruction_note(texts), told.lead]
-    facts = _facts(answering)
+    blocks += [*_left_out(results), instruction_note(texts), told.links, told.lead]
+    facts = _facts(leading)
     if facts and not told.lines and (len(verdicts) > 1 or plan.collections):
         blocks.append("**Facts**")  # between two lists
-    blocks.append(told.lines or bullets(facts))
+    blocks += [told.lines or bullets(facts), told.times]
     if steps:
         blocks.append(f"**Do now**: {' '.join(steps[:STEPS])}")
+    if any(one.is_cut for result in answering for _, one in result.coverage):
+        blocks = [of_part(block) for block in blocks]
     parts = [*told.folds, *_folds(answering)]
     gaps = _gaps(answering, plan)
     parts += [_list("limitation", gaps), _list("further step", steps[STEPS:])]
     if contract is not None:
         parts += _inputs_read(contract)
     return "\n\n".join(block for block in [*blocks, instruction_fold(texts), folded(parts)] if block) + "\n"
+
+
+def story_of(results: Sequence[SkillResult], plan: Plan) -> Story:
+    """The story of all inputs; the members of one archive are one case, whatever connects them."""
+    roots = {name.partition("/")[0] for result in results for name in result.inputs}
+    return story(results, is_one_case=len(plan.collections) == 1 and len(roots) == 1)
+
+
+_NEGATIVE = re.compile(r"\b(?:no|none|nothing|nobody|neither|never|not)\b", re.IGNORECASE)
+_LINE_START = re.compile(r"(?:[-*] |\d+\. )?(?:\*\*)?")
+_ALREADY = (
+    "Yes",
+    "Incomplete:",
+    "Not examined",
+    "Not answered",
+    "Cannot tell",
+    "Read in part",
+    "Read**",
+    "Do now",
+    OF_PART,
+)
+
+
+def of_part(text: str) -> str:
+    """The text with each line that denies something limited to the part of the input that was read."""
+    return "\n".join(map(_line_of_part, text.split("\n")))
+
+
+def _line_of_part(line: str) -> str:
+    start = _LINE_START.match(line)
+    at = start.end() if start is not None else 0
+    rest = line[at:]
+    if rest.startswith(_ALREADY) or _NEGATIVE.search(_CODE_SPAN.sub("", rest)) is None:
+        return line
+    is_first = _NEGATIVE.match(rest) is not None
+    return f"{line[:at]}{OF_PART}{f', {rest[0].lower()}{rest[1:]}' if is_first else f': {rest}'}"
 
 
 def _list(noun: str, items: Sequence[str]) -> Fold:
@@ -180,7 +242,7 @@ def _next_steps(results: Sequence[SkillResult]) -> list[str]:
     """The next steps of all sections, without repetition."""
     steps = dict.fromkeys(step for result in results for step in section_of(result.skill).next_steps(shown(result)))
     if any(result.is_broken for result in results):
-        steps["Keep the file on which the tool failed: it may have been crafted to make parsers fail."] = None
+        steps["Keep the file on which the tool failed: it may have been crafted to crash parsers."] = None
     return list(steps)
 
 
@@ -200,20 +262,23 @@ def _verdict(result: SkillResult) -> str:
     note = " *Incomplete: the tool did not finish (see below).*" if failed else ""
     if failed and not shown(result):
         return f"**No result for {where}:** the tool did not finish (see below)."
-    text = _rated(section_of(result.skill).verdict(shown(result)), shown(result)) if shown(result) else ""
+    text = rated(section_of(result.skill).verdict(shown(result)), shown(result)) if shown(result) else ""
     if result.is_fallback:
-        return f"**Only searched for {_searched(result)}:** {where}. {text or 'There are none in it.'}{note}"
+        return f"**Only searched for {_searched(result)}:** {where}. {text or 'None found.'}{note}"
     return (text or _nothing_found(result, where)) + note
 
 
-def _rated(text: str, findings: Sequence[AnyFinding]) -> str:
-    """The verdict with the severity and confidence of the worst finding after its bold words, if it states neither."""
-    rated = [finding for finding in findings if finding.severity is not Severity.INFO]
+def rated(text: str, findings: Sequence[AnyFinding]) -> str:
+    """The verdict with the severity and confidence of the worst finding in or after its bold words.
+
+    Code spans quote the evidence, so their words do not count; nor does "rated medium or higher".
+    """
+    ranked = [finding for finding in findings if finding.severity is not Severity.INFO]
     end = text.find("**", 2)
-    if not rated or " confidence)" in text or not text.startswith("**") or end < 0:
+    if not ranked or not text.startswith("**") or end < 0 or _STATED.match(_CODE_SPAN.sub("", text)):
         return text
-    worst = min(rated, key=lambda finding: _RANK[finding.severity])
-    is_said = worst.severity.value in text[:end].casefold()
+    worst = min(ranked, key=lambda finding: _RANK[finding.severity])
+    is_said = re.search(rf"\b{worst.severity.value}\b(?! or higher)", _CODE_SPAN.sub("", text[:end]), re.IGNORECASE)
     rating = f" ({'' if is_said else f'{worst.severity.value}, '}{worst.confidence.value} confidence)"
     at = end - 1 if text[end - 1] == ":" else end + 2  # "**1 detection (high, low confidence):** …"
     return f"{text[:at]}{rating}{text[at:]}"
@@ -283,9 +348,22 @@ def _gaps(results: Sequence[SkillResult], plan: Plan) -> list[str]:
     return [*seen, *(f"the analyst cannot yet {escape(what)}" for what in plan.unsupported)]
 
 
+def disabled_note(disabled: Sequence[DisabledSkill]) -> str:
+    """What was left out because the session's client disabled it."""
+    names = [f"{escape(one.skill.title)} ({code_span(one.skill.name)})" for one in disabled]
+    listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    are_disabled = f"the tool {listed} is disabled" if len(names) == 1 else f"the tools {listed} are disabled"
+    return (
+        f"**Left out:** {are_disabled} in this session and did not run. Ask in a session in which all toolsets are "
+        "enabled."
+    )
+
+
 def not_answered(plan: Plan, contract: Contract, turn: Turn) -> str:
     """The answer to a question for which no skill ran: the reason, and what the analyst can do."""
-    leads = []
+    if plan.is_general and not contract.inputs and not GREETING.fullmatch(turn.prompt):
+        return general_answer(turn.prompt)
+    leads = [f"**Not answered.** {disabled_note(plan.disabled)}"] if plan.disabled else []
     if plan.unsupported:
         unsupported = "; it also cannot ".join(map(escape, plan.unsupported))
         leads.append(f"**Not answered.** This analyst works offline and cannot yet {unsupported}.")
@@ -372,6 +450,14 @@ def unknown_filter(prompt: str, total: int) -> str:
         f"{plural(total, 'earlier finding')}, but contains no filter that this analyst supports.\n\n"
         "Supported filters: external or internal; severity; type (IP addresses, domains, URLs, hashes, mail addresses, "
         "CVEs, files); a named account or address; successful logins; time of day (“only the failures after 03:00”).\n"
+    )
+
+
+def nothing_to_format(form: str) -> str:
+    """The answer to a request for a form alone if no earlier answer has findings that could be given in it."""
+    return (
+        f"**Not answered:** there is nothing to give as {'a table' if form == 'table' else form.upper()}, because no "
+        "earlier answer of this session has findings. Attach or paste evidence and ask about it first.\n"
     )
 
 

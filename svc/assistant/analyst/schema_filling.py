@@ -1,7 +1,8 @@
 """Fill a JSON schema with what was found. Pure.
 
 A value is never made up: what is not known is null if the schema allows it, and "unknown" in a string. If the schema
-allows neither, it cannot be filled.
+allows neither, it cannot be filled. What refers to itself ends where it would repeat: a list is empty there, and
+everything else is not known.
 """
 
 from __future__ import annotations
@@ -10,12 +11,15 @@ import re
 from typing import cast
 
 from svc.assistant.analyst.asked_values import Results, Row, Value, field_of, normalize
-from svc.assistant.analyst.choices import matching, unknown_of
+from svc.assistant.analyst.choices import matching, other_of, unknown_of
 from svc.assistant.analyst.format_types import UNKNOWN, Choice
 from svc.assistant.analyst.yes_or_no import decide
-from svc.assistant.response_format import Schema, UnsupportedSchemaError, problem_of, read_schema
+from svc.assistant.response_format import UnsupportedSchemaError, problem_of, read_schema
+from svc.assistant.schema_parts import Schema, in_format
 
 MAX_ROWS = 2_000
+_NAMING = ("source", "account", "value", "host", "address", "name", "id", "title")  # what a row is about
+_SUMMARIES = ("summary", "overview", "headline", "executive_summary", "conclusion")
 _MISSING = object()
 
 
@@ -38,7 +42,7 @@ def filled(text: str, results: Results, *, is_strict: bool) -> object:
         schema = read_schema(text)
     except UnsupportedSchemaError as error:
         raise UnfillableError(f"the schema cannot be used: {error}") from error
-    data = _Filler(results, is_strict=is_strict).fill(schema, "answer", None)
+    data = _Filler(results, is_strict=is_strict, is_recursive="$defs" in schema).fill(schema, "answer", None)
     if is_strict and (problem := problem_of(schema, data)):
         raise UnfillableError(problem)
     return data
@@ -47,12 +51,15 @@ def filled(text: str, results: Results, *, is_strict: bool) -> object:
 class _Filler:
     """Fills schemas from the results, or those in a list from one row."""
 
-    def __init__(self, results: Results, *, is_strict: bool) -> None:
+    def __init__(self, results: Results, *, is_strict: bool, is_recursive: bool) -> None:
         self._results = results
         self._is_strict = is_strict
+        self._whole_only = ("object", "array") if is_recursive else ()  # checked with the definitions, at the end
 
     def fill(self, schema: Schema, key: str, row: Row | None) -> object:
         """A value for a schema; ``key`` is the name that the schema has in its object."""
+        if "$ref" in schema:
+            raise UnfillableError(f"`{key}` would repeat itself")
         if "const" in schema:
             return schema["const"]
         if isinstance(schema.get("enum"), list):
@@ -65,12 +72,15 @@ class _Filler:
             if name == "null":
                 continue
             value = self._of_type(name, schema, key, row)
-            if value is not _MISSING and (not self._is_strict or not problem_of(schema, value)):
+            is_right = not self._is_strict or name in self._whole_only or not problem_of(schema, value)
+            if value is not _MISSING and is_right:
                 return value
         if "null" in types or not self._is_strict:
             return None
         if "string" in types and not problem_of(schema, UNKNOWN):
             return UNKNOWN
+        if "array" in types and not problem_of(schema, [UNKNOWN]):
+            return [UNKNOWN]  # an empty list would say that there is none
         raise UnfillableError(f"`{key}` is not known, and the schema does not allow null there")
 
     def _value(self, key: str, row: Row | None) -> Value:
@@ -109,7 +119,7 @@ class _Filler:
                 return values[int(label)]
             if value in values and not isinstance(value, bool):
                 return value
-        unknown = unknown_of(choices)
+        unknown = unknown_of(choices) or (other_of(choices) if found is not None else None)
         if unknown is not None:
             return values[int(unknown)]
         if None in values or "null" in _types(schema) or not self._is_strict:
@@ -132,6 +142,9 @@ class _Filler:
     def _object(self, schema: Schema, key: str, row: Row | None) -> object:
         properties = cast("dict[str, Schema]", schema.get("properties", {}))
         required = cast("list[str]", schema.get("required", []))
+        values = schema.get("additionalProperties")
+        if not properties and isinstance(values, dict):
+            return self._mapping(cast("Schema", values), key, row)
         made: dict[str, object] = {}
         for name, inner in properties.items():
             try:
@@ -141,11 +154,26 @@ class _Filler:
                     raise
         return made
 
+    def _mapping(self, values: Schema, key: str, row: Row | None) -> object:
+        """The values of all rows by what they are about: the failed logins of each source."""
+        if row is not None or (not self._results.is_examined and not self._results.every):
+            return _MISSING
+        made: dict[str, object] = {}
+        for one in self._results.rows_for([key])[:MAX_ROWS]:
+            name = next((str(one[field]) for field in _NAMING if one.get(field)), None)
+            if name is not None and name not in made:
+                made[name] = self.fill(values, key, one)
+        return made if made or not self._results.every else _MISSING
+
     def _array(self, schema: Schema, key: str, row: Row | None) -> object:
         items = cast("Schema", schema.get("items", {"type": "string"}))
+        if _repeats(items):
+            return []
         if row is not None:
             value = self._value(key, row)
-            return _MISSING if value is None else value if isinstance(value, list) else [value]
+            if value is None:
+                return [] if row.get(key) == [] else _MISSING
+            return value if isinstance(value, list) else [value]
         if not self._results.is_examined and not self._results.every:
             return _MISSING
         properties = items.get("properties")
@@ -171,13 +199,21 @@ class _Filler:
 
     def _string(self, schema: Schema, key: str, row: Row | None) -> object:
         value = self._value(key, row)
+        if value is None and row is None and normalize(key) in _SUMMARIES:
+            value = self._results.reason()
         if value is None or value in ("", []):
             return "not determined from the input" if _is_required_reason(schema, key) else _MISSING
         if isinstance(value, list):
             return ", ".join(str(one) for one in value)
         if isinstance(value, bool):
             return "yes" if value else "no"
-        return str(value)
+        return in_format(schema.get("format"), str(value))
+
+
+def _repeats(schema: Schema) -> bool:
+    """Whether a schema leads back to a part that is being filled."""
+    branches = cast("list[Schema]", schema.get("anyOf", schema.get("oneOf", [])))
+    return "$ref" in schema or any("$ref" in branch for branch in branches)
 
 
 def _is_required_reason(schema: Schema, key: str) -> bool:

@@ -55,7 +55,7 @@ def _sentences(groups: Groups, prose: str, *, is_all: bool) -> Iterator[str]:
     for finding in findings[:MAX_ITEMS]:
         if finding.why:
             yield _one_sentence(escape(finding.why[:MAX_SENTENCE_CHARS]).capitalize())
-    yield "The tools state no further fact." if findings else "No tool stated a fact about the question."
+    yield "There are no further facts." if findings else "No tool found a fact about the question."
     yield "Limitations and evidence are in the full answer."
     yield "Ask again without a limit to see it."
 

@@ -27,11 +27,14 @@ from svc.assistant.analyst.asked_values import (
     without_empty,
 )
 from svc.assistant.analyst.choices import chosen
+from svc.assistant.analyst.contract import OF_PART
 from svc.assistant.analyst.format_types import CANNOT_TELL, PLACEHOLDER, UNKNOWN, AnswerFormat, RequestedFormat
+from svc.assistant.analyst.questions.things import NOUNS, things_of
 from svc.assistant.analyst.schema_filling import UnfillableError, filled
 from svc.assistant.analyst.short_prose import facts_in_sentences, headline
 from svc.assistant.analyst.templates import parse_shape
 from svc.assistant.analyst.yes_or_no import decide, said_in
+from svc.assistant.spool import worst_first
 from svc.untrusted.characters import on_one_line
 from svc.untrusted.markup import code_block, code_span, escape, plural, table
 
@@ -76,7 +79,7 @@ def structured_answer(requested: RequestedFormat, groups: Groups, *, is_examined
             return _choice(requested, results, prose) + "\n"
         case AnswerFormat.LIST:
             return _comma_list(requested, requested.template or "answer", results) + "\n"
-        case AnswerFormat.BULLETS | AnswerFormat.NUMBERED | AnswerFormat.SENTENCES:
+        case AnswerFormat.BULLETS | AnswerFormat.NUMBERED | AnswerFormat.SENTENCES | AnswerFormat.LINES:
             return _short_prose(requested, results, prose) + "\n"
         case _:
             return _tables(requested, results)
@@ -97,8 +100,8 @@ def last_line(requested: RequestedFormat, groups: Groups, *, is_examined: bool =
 
 
 def _tagged(form: str, words: str) -> str:
-    """A value in tags: fenced if it could be read as markup."""
-    whole = form.format(escape_xml(words))
+    """A value in tags: fenced if it could be read as markup, and escaped only if it could be taken for a tag."""
+    whole = form.format(escape_xml(words) if "<" in words else words)
     return whole if _is_plain(words) else code_block(whole, "xml", limit=MAX_CHARS)
 
 
@@ -216,11 +219,25 @@ def _choice(requested: RequestedFormat, results: Results, prose: str) -> str:
     """One of the given answers, or that it is unknown."""
     if requested.format is AnswerFormat.YES_NO:
         said = decide(results.question, results.groups, is_examined=results.is_examined) or said_in(headline(prose))
+        if said == "no" and OF_PART in prose:
+            return CANNOT_TELL
         return next((choice.text for choice in requested.choices if choice.label == said), CANNOT_TELL)
     return chosen(requested.choices, results) or UNKNOWN
 
 
+def _listed_things(requested: RequestedFormat, results: Results) -> str:
+    """The things that are asked for and nothing else, of the worst findings first; one per line."""
+    noun = next(one for one in NOUNS if one.words.fullmatch(requested.template))
+    values = [_as_markdown(value) for value in things_of(worst_first(results.answering), noun)]
+    if not values:
+        return NONE if results.is_examined else UNKNOWN
+    is_bare = requested.is_bare and requested.format is AnswerFormat.LINES
+    return "\n".join(value if is_bare else f"- {value}" for value in values[:MAX_LINES])
+
+
 def _short_prose(requested: RequestedFormat, results: Results, prose: str) -> str:
+    if requested.template:
+        return _listed_things(requested, results)
     if requested.format is AnswerFormat.NUMBERED:
         named = [name for name in TYPES if re.search(rf"\b{name}\b", requested.prompt.lower())]
         values = [code_span(_as_text(value)) for value in results.all_values(named[0])] if named else []

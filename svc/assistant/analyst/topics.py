@@ -12,25 +12,15 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from svc.assistant.findings import AnyFinding, Severity, columns
+from svc.assistant.skills.events.activity_findings import Beaconing, BeaconSearch
 from svc.assistant.skills.logins.findings import AuthSuccess, AuthSummary, LoginAccess
+from svc.assistant.skills.logins.questions import named_accounts
 from svc.assistant.spool import of_kind
 
 _LOGINS = ("auth_success", "logon_success", "logon")
 _SOURCES = ("auth_source", "logon_source")
 _LOGIN_LOGS = ("auth_summary", *_LOGINS, "logon_source", "logon_account")
 _OF_ACCOUNTS = (*_LOGINS, "auth_account", "logon_account", "unusual_login")
-_PERSON = re.compile(
-    r"\b(?:did|has|had|could) ([A-Za-z][\w.-]+) (?:ever |also |really )?(?:log|sign|g[eo]t|enter|succe)"
-)
-_AS_PERSON = re.compile(
-    r"\b(?:log(?:ged|s)?|sign(?:ed|s)?|g[eo]t|gets|broke|break) ?-?(?:in|on|into)(?: successfully)? "
-    r"(?:as|to|from|using|by|for|with) (?:user |account |the )?([A-Za-z][\w.-]+)"
-)
-_KIND_OF_PERSON = re.compile(
-    r"attack|hack|intru|breach|bot|user|account|people|person|malware|threat|actor|employee|staff|crim|source|address"
-    r"|host|brute|login|logon|password|exploit",
-    re.IGNORECASE,
-)
 _LOCAL = (LoginAccess.SUDO, LoginAccess.SU)
 _SEVERE = (Severity.CRITICAL, Severity.HIGH)
 
@@ -71,6 +61,16 @@ def _is_guessing(finding: AnyFinding) -> bool:
     return any(technique.startswith("T1110") for technique in finding.techniques)
 
 
+def _is_unexplained(finding: AnyFinding) -> bool:
+    """Whether regular contacts have no ordinary reason."""
+    return not (isinstance(finding.facts, Beaconing) and finding.facts.reason)
+
+
+def _has_searched(finding: AnyFinding) -> bool:
+    """Whether there were enough contacts to tell."""
+    return not isinstance(finding.facts, BeaconSearch) or finding.facts.judged > 0
+
+
 TOPICS = (
     Topic(
         words=_pattern(r"\b(?:attack\w*|brut\w*|guess\w*|spray\w*|it|they)\b[^?]{0,60}\b(?:succe\w+|work(?:ed)?)\b"),
@@ -82,7 +82,7 @@ TOPICS = (
     ),
     Topic(
         words=_pattern(r"\bbrut\w*|\bpasswords?[- ](?:guess|spray|attack)\w*|\bspray\w*|\bcredential stuffing"),
-        kinds=_SOURCES,
+        kinds=(*_SOURCES, "pcap_activity"),
         proves=_is_guessing,
         shown_by=_LOGIN_LOGS,
         shows=_records_logins,
@@ -96,9 +96,11 @@ TOPICS = (
     ),
     Topic(
         words=_pattern(r"\bbeacon\w*|\b(?:call|phon)(?:s|e|es|ed|ing)? home\b"),
-        kinds=("pcap_beacon",),
-        shown_by=("pcap_summary",),
-        looked_for="connections at regular intervals",
+        kinds=("pcap_beacon", "beaconing"),
+        proves=_is_unexplained,
+        shown_by=("pcap_summary", "beacon_search"),
+        shows=_has_searched,
+        looked_for="contacts at regular intervals without an ordinary reason",
         is_certain=False,
     ),
     Topic(
@@ -138,5 +140,4 @@ def accounts_in(findings: Sequence[AnyFinding]) -> frozenset[str]:
 
 def unknown_person(text: str, words: Sequence[str]) -> list[str]:
     """The name in "did zoe get in?", which no finding needs to mention; ``words`` are the clause's content words."""
-    named = [match[1] for pattern in (_PERSON, _AS_PERSON) for match in pattern.finditer(text)]
-    return [name for name in named if name.lower() in words and not _KIND_OF_PERSON.search(name)][:1]
+    return [name for name in named_accounts(text) if name.lower() in words][:1]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
+from svc.assistant.analyst.questions.states import asks_state, is_negated
 from svc.assistant.findings import AnyFinding, Severity, columns
 from svc.assistant.skills.skill import Skill
 
@@ -45,7 +46,9 @@ def is_yes_no_question(question: str) -> bool:
 def decide(question: str, groups: Sequence[tuple[Skill, Sequence[AnyFinding]]], *, is_examined: bool) -> str | None:
     """Return ``yes``, ``no``, or None if the findings do not decide it."""
     findings = [finding for _, found in groups for finding in found]
-    if not is_examined or not findings:
+    if not is_examined or not findings or asks_state(question):
+        return None
+    if is_negated(question) and not _GOOD.search(question):
         return None
     for reads, decision in _DECISIONS:
         facts = [columns(one) | {"severity": one.severity} for one in findings if reads(one.kind)]
@@ -120,7 +123,9 @@ def _logins(question: str, facts: list[_Facts]) -> bool | None:
 
 
 def _exploited(question: str, facts: list[_Facts]) -> bool | None:
-    return _any([fact["is_exploited"] for fact in facts]) if _EXPLOITED.search(question) else None
+    """Yes, if the catalog lists one; that it lists none does not mean that none is exploited."""
+    is_listed = any(fact["is_exploited"] for fact in facts)
+    return True if is_listed and _EXPLOITED.search(question) else None
 
 
 def _expired(question: str, facts: list[_Facts]) -> bool | None:

@@ -100,7 +100,7 @@ class Expansion:
         ]
 
     async def _archive(self, file: TurnFile, found: list[TurnFile]) -> AsyncGenerator[str | TaskProgress, None]:
-        """Fill ``found`` with the archive, relabelled as such, and its members; with the file alone if it is none."""
+        """Fill ``found`` with the archive, relabelled as such, and its members; or with the file alone."""
         names: list[str] = []
         members: list[TurnFile] = []
         waiting = deque([(file, 1)])
@@ -313,4 +313,4 @@ class _MemberReader:
 def _no_tool(member: MemberEnd, kind: str) -> str:
     if member.label == "empty":
         return "it is empty"
-    return f"no tool reads this kind of file ({kind})" if kind else "its kind is not known"
+    return f"no tool reads this kind of file ({kind})" if kind else "its type is unknown"

@@ -85,7 +85,7 @@ _PACKED_OPENERS: dict[str, tuple[str, Callable[[BinaryIO], _ReadableStream]]] = 
 
 
 def open_archive(content: BinaryIO, label: str) -> Opened | None:
-    """Open an archive by its label; None if it is none."""
+    """Open an archive by its label; None if it is not one."""
     match label:
         case "zip":
             return _zip(content)

@@ -16,6 +16,8 @@ from pathlib import Path
 import platformdirs
 from filelock import FileLock, Timeout
 
+from svc.process_safety.private_files import make_private_folder
+
 _FOLDER = "unpacked"
 _LOCK = "lock"
 
@@ -36,17 +38,27 @@ def _remove_unlocked(root: Path) -> None:
         return
     for folder in root.iterdir():
         lock = FileLock(folder / _LOCK, timeout=0)
-        with contextlib.suppress(Timeout, OSError), lock:
-            shutil.rmtree(folder, ignore_errors=True)
+        with contextlib.suppress(Timeout, OSError):
+            with lock:
+                _empty(folder)
+            shutil.rmtree(folder, ignore_errors=True)  # Windows keeps the lock's file while it is held
+
+
+def _empty(folder: Path) -> None:
+    """Delete the members, as far as that is possible."""
+    for entry in folder.iterdir():
+        if entry.name != _LOCK:
+            with contextlib.suppress(OSError):
+                entry.unlink()
 
 
 class DiskSpool:
     """Keeps members as files with generated names, in a folder of mode 0700."""
 
     def __init__(self, root: Path) -> None:
-        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private_folder(root)
         self._folder = Path(tempfile.mkdtemp(dir=root))  # mode 0700
-        self._lock = FileLock(self._folder / _LOCK, timeout=0)
+        self._lock = FileLock(self._folder / _LOCK, timeout=0, thread_local=False)  # released in another thread
         self._lock.acquire()
         self._count = 0
 

@@ -11,9 +11,13 @@ import re
 
 import puremagic
 
+from svc.assistant.file_types import host_forms
+from svc.assistant.file_types.intel import LIST_LABEL, intel_label
 from svc.assistant.file_types.logs import TextKind, text_kind
+from svc.assistant.file_types.packed import PACKED_LABELS, start_of_packed
 from svc.assistant.file_types.signatures import NamedContent, is_windows_program, signature, starts_as, table
 from svc.assistant.log_readers.cloudtrail import is_cloudtrail
+from svc.assistant.log_readers.container_logs import is_container_log
 from svc.assistant.log_readers.lines import split_lines
 from svc.assistant.log_readers.syslog import is_journal
 from svc.assistant.log_readers.tables.reader import is_event_table, is_known_export
@@ -52,8 +56,19 @@ TEXT_LABELS = frozenset(
         "batch",
         "vba",
         "rtf",
+        *host_forms.TEXT_LABELS,
+        "stix",
+        "misp",
+        "openioc",
+        "sigmarule",
+        "yararule",
+        "indicatorlist",
     ]
 )
+_PACKED_LOGS = frozenset(
+    ["evtx", "winevents", "weblog", "auditlog", "syslog", "journal", "cloudtrail", "eventtable", "authlog", "parquet"]
+)
+_INTEL_MIMES = {"stix": "application/json", "misp": "application/json", "openioc": "text/xml"}
 _MAY_BE_TABLE = frozenset(["txt", "log", "authlog", "json", "jsonl", "csv", "tsv", "ini", "syslog", "markdown", "yaml"])
 _LEAST_CONFIDENCE = 0.4  # of puremagic: four bytes of magic
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
@@ -69,22 +84,38 @@ def identify(head: bytes, name: str = "") -> tuple[str, str]:
 
     An empty file is labelled ``empty``; an unknown one is ``("application/octet-stream", "unknown")``.
     """
-    head = head[:HEAD_BYTES]
+    found = _unpacked_kind(head[:HEAD_BYTES], name)
+    return (found[0], _packed_log(head[:HEAD_BYTES], found[1], name)) if found[1] in PACKED_LABELS else found
+
+
+def _unpacked_kind(head: bytes, name: str) -> _Kind:
+    """Return the type of a file as it is, compressed or not."""
     if not head:
         return "application/x-empty", "empty"
+    if label := host_forms.binary_label(head):
+        return f"application/x-{label.replace('_', '-')}", label
     if (known := _by_magic(head)) is not None:
         return known
     if (text := decode_text(head)) is not None:
+        if label := host_forms.text_label(head, name):
+            return "text/plain", label
         kind = _kind_of_text(text, _ending(name))
         return (kind[0], _table_label(head) or kind[1]) if kind[1] in _MAY_BE_TABLE else kind
     return _by_puremagic(head) or ("application/octet-stream", "unknown")
 
 
+def _packed_log(head: bytes, label: str, name: str) -> str:
+    """Return the label of a log that is compressed as one file, which its tool reads so; otherwise ``label``."""
+    inner = start_of_packed(head, label, HEAD_BYTES)
+    found = _unpacked_kind(inner, name.rpartition(".")[0])[1]
+    return found if found in _PACKED_LOGS else label
+
+
 def _table_label(head: bytes) -> str:
-    """``winevents`` for Windows events as CSV, ``eventtable`` for any other table of events; "" if it is none."""
+    """``winevents`` for Windows events as CSV, ``eventtable`` for any other table of events; "" if it has neither."""
     if is_journal(head):
         return ""
-    if is_known_export(head):
+    if is_container_log(head) or is_known_export(head):
         return "eventtable"
     if is_event_csv(head):
         return "winevents"
@@ -219,9 +250,13 @@ _SCRIPTS = (
 def _kind_of_text(text: str, ending: str) -> _Kind:
     body = text.lstrip("\ufeff \t\r\n")
     if _PEM.match(body) or (body.find("-----BEGIN ") in range(4_096) and _PEM.search(body)):
-        return "application/x-pem-file", "pem"
+        return ("message/rfc822", "eml") if _is_mail_head(body) else ("application/x-pem-file", "pem")
     if (kind := text_kind(body)) is not TextKind.OTHER:
         return "text/plain", kind.value
+    if (label := intel_label(body)) and not (
+        label == LIST_LABEL and ending not in ("", "txt", "csv", "tsv", "ioc", "list")
+    ):
+        return _INTEL_MIMES.get(label, "text/plain"), label
     return _json(body) or _markup(body) or _mail(body) or _script(body) or _table(body, ending) or _by_ending(ending)
 
 
@@ -290,6 +325,17 @@ def _mail(body: str) -> _Kind | None:
             return None
         names.add(line.split(":", 1)[0].lower())
     return ("message/rfc822", "eml") if len(names & _MAIL_NAMES) >= 2 else None
+
+
+def _is_mail_head(body: str) -> bool:
+    """Whether a text begins with a mail's fields, whatever lines are between them."""
+    lines = split_lines(body.partition("\n\n")[0])[:60]
+    fields = [line.split(":", 1)[0].lower() for line in lines if _MAIL_FIELD.match(line)]
+    is_mail = len(_MAIL_NAMES.intersection(fields)) >= 2 and not _ONLY_MAIL.isdisjoint(fields)
+    return is_mail and _MAIL_FIELD.match(lines[0]) is not None
+
+
+_ONLY_MAIL = frozenset(["received", "return-path", "delivered-to", "from", "message-id"])
 
 
 def _script(body: str) -> _Kind | None:

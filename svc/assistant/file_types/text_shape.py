@@ -42,9 +42,9 @@ _COLUMN_NAME = re.compile(r"[A-Za-z_@#][\w@]{0,40}(?:[ .#/()%-]{1,3}\w{1,40}){0,
 _COMMENT = re.compile(r"\s*(?:#|//|/\*|\*|'|--|;|<!--|rem\b|::)", re.IGNORECASE)
 _AROUND_WORD = "\"'()[]{}*_.,;:!?\u201c\u201d\u2018\u2019\u2013\u2026\u00ab\u00bb"
 _WORD = re.compile(r"[^\W\d_]+(?:[-'/\u2019][^\W\d_]+)*")
-_LEAST_WORDS = 4  # of a line that can be told to be prose
+_LEAST_WORDS = 4  # of a line that can be recognized as prose
 _WORD_SHARE = 0.75
-_PROSE_SHARE = 0.6  # of the characters of lines that can be told to be prose or something else
+_PROSE_SHARE = 0.6  # of the characters of lines that can be classified
 _WIDE_SHARE = 0.5  # of letters of a script that is written without spaces
 _FUNCTION_WORD = re.compile(
     r"the|of|to|was|were|that|this|these|our|we|they|their|its?|on|at|by|has|have|had|been|which|who|when"

@@ -16,12 +16,15 @@ MAX_BASE64_RUNS = 2_000  # decoded for each piece of an input
 MIN_BASE64_CHARS = 40
 WORD_BYTES = 40
 MIN_ZEROS = 16  # one byte of so many must be zero in a piece with UTF-16 text
+MIN_BROKEN = 50  # one character of so many must be broken in data that is not UTF-16; in random bytes 1 of 32 is
 _UTF16 = (
     re.compile(rb"(?:[\x20-\x7e\t]\x00){8,}"),
     re.compile(rb"(?:[\x20-\x7e\t\xa0-\xff]\x00|[\x00-\xff][\x04\x30\x4e-\x9f\xff]){8,}"),  # Latin, Cyrillic, CJK
 )
 _SPACED = re.compile(rb"(?<![^\W_])(?:[A-Za-z]{1,20} {2,8}){3,200}[A-Za-z]{1,20}")
 _SPACES = re.compile(rb" +")
+_LETTERS = bytes(ord("a") if code < 128 and chr(code).isalpha() else code for code in range(256))
+_WIDE_GAPS = tuple(b"a" + b" " * count + b"a" for count in range(2, 9))
 _JSON_ESCAPE = re.compile(rb"(?:\\u[0-9a-fA-F]{4})+|\\x[0-7][0-9a-fA-F]")
 _ENTITY = re.compile(rb"&#(?:[xX]([0-9a-fA-F]{1,6})|([0-9]{1,7}));?")
 _NAMED = ((b"&lt;", b"<"), (b"&gt;", b">"), (b"&quot;", b'"'), (b"&amp;", b"&"), (b"&nbsp;", b" "))
@@ -64,13 +67,19 @@ def views(piece: bytes) -> Iterator[View]:
             for found in runs.finditer(piece):
                 start = _word_start(piece, found.start())
                 yield View(channel, _squeezed(unescaped(piece[start : found.end()])), start)
-    if b"  " in piece:
+    if b"  " in piece and _has_wide_spaces(piece):
         for found in _SPACED.finditer(piece):
             yield View("text with wide spaces", _squeezed(found[0]), found.start())
     if b"uoted-printable" in piece:
         yield View("quoted-printable text", _squeezed(binascii.a2b_qp(piece)))
     if _RUN in piece.translate(_ALPHABET):
         yield from _base64(piece)
+
+
+def _has_wide_spaces(piece: bytes) -> bool:
+    """Whether two words are apart by two to eight spaces, a fast check before the pattern."""
+    letters = piece.translate(_LETTERS)
+    return any(gap in letters for gap in _WIDE_GAPS)
 
 
 def _utf16(piece: bytes) -> View:
@@ -131,5 +140,12 @@ def _base64(piece: bytes) -> Iterator[View]:
         packed = re.sub(rb"[^A-Za-z0-9+/]", b"", found[0])
         data = binascii.a2b_base64(packed[: len(packed) // 4 * 4])
         if b"\0" in data:
-            data = data.decode("utf-16-le", errors="replace").encode()
+            data = _as_utf16(data)
         yield View("Base64", _squeezed(data), found.start())
+
+
+def _as_utf16(data: bytes) -> bytes:
+    """Decoded data as UTF-8 if it is text in UTF-16; unchanged if it is a file, which has lone surrogates."""
+    text = data.decode("utf-16-le", errors="replace")
+    is_text = data.count(b"\0") * MIN_ZEROS > len(data) or text.count("\ufffd") * MIN_BROKEN <= len(text)
+    return text.encode() if is_text else data

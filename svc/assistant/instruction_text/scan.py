@@ -47,6 +47,9 @@ MAX_JUDGED = 100_000  # different windows remembered
 TEXT_CHARS = 400
 EXCERPT_CHARS = 300
 _FOREIGN = (*(text.encode() for text in ANCHOR_TEXTS), *BYTES)
+_ALL_ANCHORS = (*ANCHORS, *_FOREIGN)
+_DIGIT_BYTES = b"0123456789"
+MAX_SEEN_BYTES = 8 * 1024 * 1024  # of different lines remembered
 _DIGITS = re.compile(rb"\d+")
 _LETTERS = re.compile(r"[^\w]+|_")
 _SPACES = re.compile(r"[ \t]{2,}")
@@ -71,7 +74,7 @@ _WHY = (
     "Text in evidence cannot change what the tools find, and it did not. Evidence has no reason to address an analyst "
     "or a language model: somebody may have put it there to hide something (MITRE ATLAS AML.T0051, prompt injection)."
 )
-_WHY_MENTION = "The text only quotes such wordings or is written for a model, without asking for a verdict."
+_WHY_MENTION = "The text only quotes such wording, or is written for a model, without asking for a verdict."
 
 
 class _Place(msgspec.Struct, frozen=True):
@@ -101,6 +104,32 @@ class _TextHit(msgspec.Struct, frozen=True):
     is_mention: bool
 
 
+class _SeenLines:
+    """Knows lines without an anchor: those of logs repeat, but for their numbers, and are searched once.
+
+    No anchor has a digit or a line's end, so that one in a text is also in a line of it without its digits.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[bytes] = set()
+        self._bytes = 0
+
+    def may_have_anchor(self, data: bytes) -> bool:
+        """Whether there may be an anchor in ``data``; False is sure."""
+        lower = data.lower()
+        new = set(lower.translate(None, _DIGIT_BYTES).split(b"\n")) - self._seen
+        joined = b"\n".join(new)
+        if any(anchor in joined for anchor in _anchors_for(lower)):
+            return True
+        if self._bytes + len(joined) > MAX_SEEN_BYTES:
+            self._seen.clear()
+            self._bytes = 0
+        if len(joined) <= MAX_SEEN_BYTES:
+            self._seen |= new
+            self._bytes += len(joined)
+        return False
+
+
 class Scanner:
     """Collects the passages of one input; ``findings`` yields them at the end."""
 
@@ -111,6 +140,7 @@ class Scanner:
         self._own_words = ""
         self._texts: dict[str, _SeenText] = {}
         self._judged: dict[bytes, tuple[_TextHit, ...]] = {}
+        self._lines = _SeenLines()
         self._left_out = 0
         self._batch: list[AnyFinding] = []
 
@@ -157,12 +187,13 @@ class Scanner:
 
     def _in_batch(self) -> Iterator[AnyFinding]:
         batch, self._batch = self._batch, []
-        encoded = msgspec.msgpack.encode(batch)
-        if next(_windows(encoded), None) is None:
+        encoded = [msgspec.msgpack.encode(finding) for finding in batch]
+        if not self._lines.may_have_anchor(b"\n".join(encoded)):
             return
         known = set(self._texts)
-        for finding in batch:
-            self._search_finding(finding)
+        for finding, one in zip(batch, encoded, strict=True):
+            if self._lines.may_have_anchor(one):
+                self._search_finding(finding)
         yield from (self._finding(seen) for key, seen in self._texts.items() if key not in known)
 
     def _search_finding(self, finding: AnyFinding) -> None:
@@ -211,6 +242,8 @@ class Scanner:
                 self._note(hit, place(view, at))
 
     def _hits(self, data: bytes) -> Iterator[tuple[int, _TextHit]]:
+        if not self._lines.may_have_anchor(data):
+            return
         for start, end in _windows(data):
             window = data[start:end]
             key = _DIGITS.sub(b"0", window)
@@ -245,11 +278,14 @@ class Scanner:
         return next((self._texts[known] for known in recent if key in known), None)
 
 
+def _anchors_for(lower: bytes) -> tuple[bytes, ...]:
+    return ANCHORS if lower.isascii() else _ALL_ANCHORS
+
+
 def _windows(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield the parts of ``data`` around anchors, in order and without overlap: lines, as far as limits allow."""
     lower = data.lower()
-    anchors = ANCHORS if lower.isascii() else (*ANCHORS, *_FOREIGN)
-    starts = sorted(at for anchor in anchors for at in _positions(lower, anchor))
+    starts = sorted(at for anchor in _anchors_for(lower) for at in _positions(lower, anchor))
     last = 0
     for at in starts:
         if at < last:

@@ -42,10 +42,22 @@ def load(name: str, table: type[Table], package: str = __name__) -> Table:
     Raises:
         msgspec.ValidationError: The file does not have the form that ``table`` describes.
     """
-    content = read(name) if package == __name__ else resources.files(package).joinpath(name).read_bytes()
+    return _decoded(name, read(name) if package == __name__ else _shipped(name, package), table)
+
+
+def load_shipped(name: str, table: type[Table]) -> Table:
+    """Return the table in ``name`` as it is shipped, whatever the user's folder has."""
+    return _decoded(name, _shipped(name), table)
+
+
+def _decoded(name: str, content: bytes, table: type[Table]) -> Table:
     return (
         msgspec.json.decode(content, type=table) if name.endswith(".json") else msgspec.toml.decode(content, type=table)
     )
+
+
+def _shipped(name: str, package: str = __name__) -> bytes:
+    return resources.files(package).joinpath(name).read_bytes()
 
 
 def read(name: str) -> bytes:
@@ -55,4 +67,4 @@ def read(name: str) -> bytes:
         FileNotFoundError: There is neither.
     """
     own = user_folder() / name
-    return own.read_bytes() if own.is_file() else resources.files(__name__).joinpath(name).read_bytes()
+    return own.read_bytes() if own.is_file() else _shipped(name)

@@ -13,29 +13,33 @@ FILE_NAME = "attack.json"
 
 
 class Tactic(msgspec.Struct, frozen=True, kw_only=True):
-    """A tactic; ``short`` is its name in STIX and Sigma (``lateral-movement``), ``aliases`` are other such names."""
+    """A tactic; ``short`` is its name in STIX and Sigma (``lateral-movement``), ``aliases`` are other such names.
+
+    ``formerly`` is the tactic that it was, or was a part of, in the version before its own renaming or splitting.
+    """
 
     id: str
     name: str
     short: str
     aliases: list[str] = []
+    formerly: str = ""
 
 
 class Technique(msgspec.Struct, frozen=True, kw_only=True):
     """A technique (``T1003``) or sub-technique (``T1003.001``); ``tactics`` are short names, in the matrix's order.
 
-    ``since`` is the version that added it, if that is later than the table's own; ``platforms`` may be empty.
+    ``formerly`` is its earlier name, or ""; ``platforms`` may be empty.
     """
 
     id: str
     name: str
     tactics: list[str]
     platforms: list[str] = []
-    since: str = ""
+    formerly: str = ""
 
 
 class WithdrawnTechnique(msgspec.Struct, frozen=True, kw_only=True):
-    """A withdrawn ID and the one that replaced it; ``version`` is the version of ATT&CK that did so, or ""."""
+    """A withdrawn ID and the one that replaced it, or ""; ``version`` is the version of ATT&CK that did so, or ""."""
 
     id: str
     name: str

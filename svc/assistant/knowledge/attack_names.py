@@ -6,6 +6,7 @@ A withdrawn ID keeps its name and has a successor. Facts: ``attack.json``.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 
 from svc.assistant.knowledge import load
@@ -21,7 +22,7 @@ def attack_table() -> AttackTable:
 
 
 def attack_version() -> str:
-    """Return the version for answers: ``ATT&CK 17.0 of 2025-04-22``."""
+    """Return the version for answers: ``ATT&CK 19.0 of 2026-04-28``."""
     table = attack_table()
     return f"ATT&CK {table.version} of {table.date.isoformat()}"
 
@@ -34,7 +35,7 @@ def techniques_by_id() -> dict[str, Technique]:
 
 @cache
 def moved_by_id() -> dict[str, WithdrawnTechnique]:
-    """Return every withdrawn technique that has a successor by its old ID."""
+    """Return every withdrawn technique by its old ID, those without a successor too."""
     return {moved.id: moved for moved in attack_table().moved}
 
 
@@ -45,12 +46,14 @@ def parent_of(technique_id: str) -> str:
 
 def attack_name(technique_id: str) -> str:
     """Return ``OS Credential Dumping: LSASS Memory``; the old name of a withdrawn ID; "" for an unknown ID."""
-    technique = techniques_by_id().get(technique_id)
-    if technique is None:
-        moved = moved_by_id().get(technique_id)
-        return moved.name if moved else ""
-    parent = techniques_by_id().get(parent_of(technique_id))
-    return technique.name if parent is None or parent is technique else f"{parent.name}: {technique.name}"
+    name, parent_id = _own_name(technique_id), parent_of(technique_id)
+    parent = _own_name(parent_id) if name and parent_id != technique_id else ""
+    return f"{parent}: {name}" if parent else name
+
+
+def _own_name(technique_id: str) -> str:
+    entry = techniques_by_id().get(technique_id) or moved_by_id().get(technique_id)
+    return entry.name if entry else ""
 
 
 def successor_of(technique_id: str) -> str | None:
@@ -90,3 +93,37 @@ def tactic_name(name: str) -> str:
     """Return ``Lateral Movement`` for ``lateral-movement``; an unknown name is returned as it is."""
     found = tactic(name)
     return found.name if found else name
+
+
+def tactic_label(name: str) -> str:
+    """Return the name as ``tactic_name`` does, with the one that reports and rules still use: ``… (formerly …)``."""
+    found = tactic(name)
+    return f"{found.name} (formerly {found.formerly})" if found and found.formerly else tactic_name(name)
+
+
+def current_tactics(names: Iterable[str], techniques: Iterable[str]) -> tuple[str, ...]:
+    """Return the short names of tactics that a rule or a table names, in the terms of the table in use.
+
+    A tactic that was split becomes those of its parts that ``techniques`` belong to; if they belong to none, it is left
+    out if the rule has another tactic, and else replaced by the techniques' own. Unknown names are kept.
+    """
+    own = [short for technique in techniques for short in tactics_of(technique)]
+    kept, split = list[str](), list[str]()
+    for name in names:
+        found = tactic(name)
+        parts = _parts_of(name) if found and _short(name) != found.short else ()
+        if len(parts) < 2:
+            kept.append(found.short if found else name)
+            continue
+        fitting = [short for short in own if short in parts]
+        kept += fitting
+        split += [] if fitting else [name]
+    if split and not kept:
+        kept = own[:1] or [found.short for name in split if (found := tactic(name))]
+    return tuple(dict.fromkeys(kept))
+
+
+def _parts_of(former_name: str) -> tuple[str, ...]:
+    """Return the short names of the tactics that were once one; its name may have British spelling."""
+    plain = _short(former_name).replace("defence", "defense")
+    return tuple(one.short for one in attack_table().tactics if _short(one.formerly) == plain)

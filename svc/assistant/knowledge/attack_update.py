@@ -1,13 +1,13 @@
 """Convert the official ATT&CK bundle (STIX 2.1, ``enterprise-attack.json``) to our table.
 
-IDs, names, tactics, platforms and the successors of withdrawn IDs come from the bundle, aliases of tactics from the
-table that is shipped.
+IDs, names, tactics, platforms and the successors of withdrawn IDs come from the bundle, aliases and earlier names from
+the table that is shipped.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import date, datetime
 from importlib import resources
 
@@ -122,32 +122,47 @@ def _tactics(objects: list[_Object]) -> list[Tactic]:
     ]
     found.sort(key=lambda one: order.index(one.id) if one.id in order else len(order))
     shorts = {one.x_mitre_shortname for one in found}
+    shipped = {tactic.id: tactic for tactic in _shipped().tactics}
     return [
         Tactic(
             id=one.attack_id,
             name=one.name[:MAX_NAME_CHARS],
             short=one.x_mitre_shortname,
-            aliases=[alias for alias in _other_names(one.attack_id) if alias not in shorts],
+            aliases=[alias for alias in _other_names(shipped.get(one.attack_id)) if alias not in shorts],
+            formerly=_former_name(one, shipped),
         )
         for one in found
     ]
 
 
-def _other_names(tactic_id: str) -> Iterator[str]:
+def _shipped() -> AttackTable:
+    """The table that is shipped: the newest one that knows earlier names."""
+    return msgspec.json.decode(resources.files(__package__).joinpath(FILE_NAME).read_bytes(), type=AttackTable)
+
+
+def _other_names(shipped: Tactic | None) -> Iterator[str]:
     """Yield the short name and aliases in the shipped table: after a renaming the old name becomes an alias."""
-    shipped = resources.files(__package__).joinpath(FILE_NAME).read_bytes()
-    for tactic in msgspec.json.decode(shipped, type=AttackTable).tactics:
-        if tactic.id == tactic_id:
-            yield from (tactic.short, *tactic.aliases)
+    if shipped is not None:
+        yield from (shipped.short, *shipped.aliases)
+
+
+def _former_name(one: _Object, shipped: Mapping[str, Tactic | Technique]) -> str:
+    """The name in the shipped table if it is another one, else the one before that."""
+    known = shipped.get(one.attack_id)
+    if known is None:
+        return ""
+    return known.formerly if known.name == one.name else known.name
 
 
 def _techniques(objects: list[_Object], order: list[str]) -> list[Technique]:
+    shipped = {technique.id: technique for technique in _shipped().techniques}
     found = {
         one.attack_id: Technique(
             id=one.attack_id,
             name=one.name[:MAX_NAME_CHARS],
             tactics=sorted({p.phase_name for p in one.kill_chain_phases if p.phase_name in order}, key=order.index),
             platforms=one.x_mitre_platforms,
+            formerly=_former_name(one, shipped),
         )
         for one in objects
         if one.type == "attack-pattern" and one.is_in_force and _TECHNIQUE_ID.fullmatch(one.attack_id)
@@ -156,7 +171,10 @@ def _techniques(objects: list[_Object], order: list[str]) -> list[Technique]:
 
 
 def _moved(objects: list[_Object], in_force: set[str]) -> list[WithdrawnTechnique]:
-    """Return withdrawn IDs with the IDs in force that replaced them, following any number of changes."""
+    """Return withdrawn IDs with the IDs in force that replaced them, following any number of changes.
+
+    A deprecated ID has no successor.
+    """
     patterns = {one.id: one for one in objects if one.type == "attack-pattern"}
     next_of = {one.source_ref: one.target_ref for one in objects if one.relationship_type == "revoked-by"}
     moved = {}
@@ -167,6 +185,10 @@ def _moved(objects: list[_Object], in_force: set[str]) -> list[WithdrawnTechniqu
             seen.add(at)
         to = patterns[at].attack_id if at in patterns else ""
         old = one.attack_id
-        if to in in_force and old not in in_force and _TECHNIQUE_ID.fullmatch(old):
+        if old in in_force or not _TECHNIQUE_ID.fullmatch(old):
+            continue
+        if one.x_mitre_deprecated and not one.revoked:
+            moved[old] = WithdrawnTechnique(id=old, name=one.name[:MAX_NAME_CHARS], to="")
+        elif to in in_force:
             moved[old] = WithdrawnTechnique(id=old, name=one.name[:MAX_NAME_CHARS], to=to)
     return [moved[old] for old in sorted(moved)]

@@ -1,22 +1,47 @@
-"""Read AWS CloudTrail: files with ``Records``, JSON lines, and the output of ``lookup-events``.
+"""Read AWS CloudTrail: ``Records``, JSON lines, one event, ``lookup-events``, EventBridge, Athena and Lake exports.
 
 Field names are joined with dots, as in Sigma's CloudTrail rules (``userIdentity.type``,
-``requestParameters.userName``). Format: CloudTrail's record contents, versions 1.0x.
+``requestParameters.userName``). Exports with other names (``event_name``, ``eventname``, ``EventName``) and with
+nested parts as JSON text get the original names. Format: CloudTrail's record contents, versions 1.0x.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import BinaryIO
 
 import msgspec
 
 from svc.assistant.findings import Gap
 from svc.assistant.log_readers.flatten import flatten
+from svc.assistant.log_readers.json_objects import MAX_LINE_BYTES, Skipped, object_of, read_objects
 from svc.assistant.log_readers.lines import Lines, ReadItem, Unread
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 
-MAX_BYTES = 128 * 1024 * 1024  # of a file that is one document; the worker has eight times as much memory
+MAX_BYTES = 64 * 1024 * 1024  # of a document that is decoded at once; a larger one is read object by object
+MAX_WRAPPERS = 4  # around one event: a collector's record, EventBridge's, the event as text
+
+_MEMBERS = (
+    "eventVersion", "userIdentity", "eventTime", "eventSource", "eventName", "awsRegion", "sourceIPAddress",
+    "userAgent", "errorCode", "errorMessage", "requestParameters", "responseElements", "additionalEventData",
+    "requestID", "eventID", "readOnly", "resources", "eventType", "apiVersion", "managementEvent",
+    "recipientAccountId", "serviceEventDetails", "sharedEventID", "vpcEndpointId", "vpcEndpointAccountId",
+    "eventCategory", "tlsDetails", "sessionCredentialFromConsole", "edgeDeviceDetails", "insightDetails", "addendum",
+)  # fmt: skip
+_IDENTITY = (
+    "type", "principalId", "arn", "accountId", "accessKeyId", "userName", "sessionContext", "invokedBy",
+    "identityProvider", "sessionIssuer", "attributes", "mfaAuthenticated", "creationDate", "webIdFederationData",
+    "federatedProvider", "inScopeOf", "sourceIdentity", "credentialId", "onBehalfOf",
+)  # fmt: skip
+_WRAPPERS = ("CloudTrailEvent", "detail", "eventJson", "event_json", "event", "_source", "_raw", "message", "result",
+             "record", "log", "data", "cloudtrail", "aws")  # fmt: skip
+_HEAD_NAMES = (
+    re.compile(rb'"event[_ ]?source\\?"\s*:', re.IGNORECASE), re.compile(rb'"event[_ ]?name\\?"\s*:', re.IGNORECASE),
+)  # fmt: skip
+_NOT_NAME = re.compile(r"[^a-z0-9]+")
+_TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:Z|\+00:00| UTC)?")
 
 
 class _File(msgspec.Struct):
@@ -29,7 +54,7 @@ def is_cloudtrail(head: bytes) -> bool:
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not text.startswith((b"{", b"[")):
         return False
-    return b'"CloudTrailEvent"' in text or (b'"eventSource"' in text and b'"eventName"' in text)
+    return b'"CloudTrailEvent"' in text or all(name.search(text) for name in _HEAD_NAMES)
 
 
 def read(content: BinaryIO) -> Iterator[ReadItem]:
@@ -38,29 +63,58 @@ def read(content: BinaryIO) -> Iterator[ReadItem]:
     content.seek(0)
     is_cut = len(whole) > MAX_BYTES
     records = None if is_cut else _document(whole)
+    is_lines = records is None and isinstance(object_of(_first_line(whole)), dict)
     del whole
-    unread = 0
     if records is not None:
-        for number, raw in enumerate(records, start=1):
-            event = _event(bytes(raw), number, None)
-            if event is None:
-                unread += 1
-            else:
-                yield event
-        if unread:
-            yield Gap(text=f"{unread:,} records are not CloudTrail events")
-            yield Unread(unread)
-        return
+        yield from _from_records(records)
+    elif is_lines:
+        yield from read_lines(content)
+    else:
+        yield from _from_objects(content)
+    if is_cut and is_lines:
+        yield Gap(text=f"the file has more than {MAX_BYTES:,} bytes and was read line by line")
+
+
+def _first_line(content: bytes) -> bytes:
+    text = content[:MAX_LINE_BYTES].lstrip(b"\xef\xbb\xbf \t\r\n")
+    return text[: end if (end := text.find(b"\n")) >= 0 else None].strip(b", \r")
+
+
+def _from_records(records: list[msgspec.Raw]) -> Iterator[ReadItem]:
+    unread = 0
+    for number, raw in enumerate(records, start=1):
+        event = _event(object_of(bytes(raw)), number, None)
+        if event is None:
+            unread += 1
+        else:
+            yield event
+    if unread:
+        yield Gap(text=f"{unread:,} records are not CloudTrail events")
+        yield Unread(unread)
+
+
+def read_lines(content: BinaryIO) -> Iterator[ReadItem]:
+    """Yield the events of a file with one on each line; an event's number is its line."""
     lines = Lines(content)
     for number, offset, line in lines:
-        event = _event(line.strip(", ").encode(errors="replace"), number, offset)
+        event = _event(object_of(line.strip(", ").encode(errors="replace")), number, offset)
         if event is None:
             lines.foreign.append(number)
         else:
             yield event
     yield from lines.gaps("CloudTrail records")
-    if is_cut:
-        yield Gap(text=f"the file has more than {MAX_BYTES:,} bytes and was read line by line")
+
+
+def _from_objects(content: BinaryIO) -> Iterator[ReadItem]:
+    """Read events over several lines each."""
+    skipped = Skipped()
+    for number, found in read_objects(content, skipped):
+        event = _event(found, number, None)
+        if event is None:
+            skipped.foreign.append(number)
+        else:
+            yield event
+    yield from skipped.gaps("a CloudTrail record")
 
 
 def _document(content: bytes) -> list[msgspec.Raw] | None:
@@ -74,22 +128,60 @@ def _document(content: bytes) -> list[msgspec.Raw] | None:
     return found.Records if found.Records is not None else found.Events
 
 
-def _event(raw: bytes, number: int, offset: int | None) -> Event | None:
-    try:
-        found = msgspec.json.decode(raw)
-        if isinstance(found, dict) and isinstance(inner := found.get("CloudTrailEvent"), str):
-            found = msgspec.json.decode(inner)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return None
-    if not isinstance(found, dict) or "eventName" not in found:
+@cache
+def _names() -> dict[str, str]:
+    return {_NOT_NAME.sub("", name.lower()): name for name in _MEMBERS}
+
+
+@cache
+def _identity_names() -> dict[str, str]:
+    return {_NOT_NAME.sub("", name.lower()): name for name in _IDENTITY}
+
+
+def _unwrapped(found: object) -> Mapping[str, object] | None:
+    """Return the record inside other objects and texts; None if there is none."""
+    for _ in range(MAX_WRAPPERS):
+        if isinstance(found, str):
+            found = object_of(found) if found.lstrip().startswith("{") else None
+        if not isinstance(found, dict):
+            return None
+        if "eventName" in found and "CloudTrailEvent" not in found:
+            return found
+        inner = next((found[name] for name in _WRAPPERS if isinstance(found.get(name), dict | str)), None)
+        if inner is None or (isinstance(inner, str) and not inner.lstrip().startswith("{")):
+            break
+        found = inner
+    return _renamed(found) if isinstance(found, dict) else None
+
+
+def _renamed(found: Mapping[str, object]) -> Mapping[str, object] | None:
+    """Return a record of an export with CloudTrail's own names; None if it is no such record."""
+    names = _names()
+    record = {names.get(_NOT_NAME.sub("", name.lower()), name): value for name, value in found.items()}
+    return record if "eventName" in record and "eventSource" in record else None
+
+
+def _identity(value: object) -> object:
+    """Return the identity with the original names: Athena's are in lower case."""
+    if not isinstance(value, dict):
+        return value
+    names = _identity_names()
+    return {names.get(name.replace("_", "").lower(), name): _identity(inner) for name, inner in value.items()}
+
+
+def _event(found: object, number: int, offset: int | None) -> Event | None:
+    record = _unwrapped(found)
+    if record is None or not isinstance(record.get("eventName"), str):
         return None
     fields: dict[str, str] = {}
-    flatten(fields, "", found)
-    time = fields.get("eventTime", "")
+    for name, value in record.items():
+        member = object_of(value) if isinstance(value, str) and value.startswith(("{", "[")) else None
+        member = value if member is None else member
+        flatten(fields, name, _identity(member) if name == "userIdentity" else member)
     return Event(
         number=number,
         offset=offset,
-        time=f"{time[:-1]}.000Z" if len(time) == 20 and time.endswith("Z") else time,
+        time=_time(fields.get("eventTime", "")),
         product="aws",
         service="cloudtrail",
         category="",
@@ -98,6 +190,12 @@ def _event(raw: bytes, number: int, offset: int | None) -> Event | None:
         fields=fields,
         excerpt=_excerpt(fields),
     )
+
+
+def _time(text: str) -> str:
+    """Return a time as ISO 8601 with milliseconds; CloudTrail's times are in UTC in every export."""
+    found = _TIME.fullmatch(text)
+    return text if found is None else f"{found[1]}T{found[2]}.{(found[3] or '')[:3]:0<3}Z"
 
 
 def _excerpt(fields: dict[str, str]) -> str:

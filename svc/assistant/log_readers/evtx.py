@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, BinaryIO
 import msgspec
 
 from svc.assistant.findings import Gap
-from svc.assistant.log_readers.lines import ReadItem, Unread
+from svc.assistant.log_readers.lines import ReadItem, Unread, ended_early
 from svc.assistant.log_readers.windows_nested import nested_event
 from svc.assistant.sigma.event import Event
 
@@ -73,12 +73,12 @@ def _chunks(content: BinaryIO, stated: int) -> Iterator[Event | str]:
                 chunk = chunk.ljust(CHUNK_BYTES, b"\x00")
             whole = _without_circles(chunk)
             if whole is not chunk:
-                yield f"{place}: its tables run in a circle; its records were read without them"
+                yield f"{place}: its tables are circular; its records were read without them"
             yield from _records(whole, place)
         number += 1
     if invalid:
         yield _describe_invalid(number, invalid)
-    if number < stated:
+    if number < stated and not ended_early(content):
         yield f"the header states {stated:,} chunks, but the file ends after {number:,}"
 
 

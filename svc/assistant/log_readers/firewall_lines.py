@@ -30,8 +30,18 @@ _ASA_LOGIN = re.compile(
     r"|AAA user authentication (?P<result>Rejected|Successful)\b.{0,120}?user = (?P<name>\S{1,80})"
     r"(?:.{0,40}?user IP = (?P<address>[0-9A-Fa-f.:]{3,45}))?)"
 )
+_ASA_COMMAND = re.compile(
+    r"User '(?P<user>[^']{1,80})'(?:, running '(?P<way>[^']{0,40})' from IP (?P<source>[0-9A-Fa-f.:]{3,45}))?,?"
+    r" executed (?:the |cmd: )?'?(?P<command>[^']{1,400})'?"
+)
 _FILTERLOG_V4, _FILTERLOG_V6 = (16, 18, 19, 20, 21), (12, 15, 16, 17, 18)  # protocol, source, destination, their ports
-_PALO_ALTO = re.compile(r"\d,\d{4}/\d\d/\d\d \d\d:\d\d:\d\d,[^,]{0,40},(TRAFFIC|THREAT),")
+_PALO_ALTO = re.compile(r"\d,\d{4}/\d\d/\d\d \d\d:\d\d:\d\d,[^,]{0,40},(TRAFFIC|THREAT|CONFIG|SYSTEM|GLOBALPROTECT),")
+_PALO_ALTO_TYPES = (",TRAFFIC,", ",THREAT,", ",CONFIG,", ",SYSTEM,", ",GLOBALPROTECT,")
+_PALO_ALTO_LOGIN = re.compile(
+    r"(?:(?P<failed>failed authentication|authentication failed)|authenticated) for user ?:? ?'(?P<user>[^']{0,80})'"
+    r"(?:.{0,200}?From: ?(?P<source>[0-9A-Fa-f.:]{3,45}))?",
+    re.IGNORECASE,
+)
 _PALO_ALTO_THREAT, _PALO_ALTO_SEVERITY, _PALO_ALTO_ACTION = 32, 34, 30
 
 
@@ -52,7 +62,7 @@ def firewall_message(program: str, message: str) -> FirewallMessage | None:
         return _asa(found[2], found[3])
     if program == "filterlog":
         return _filterlog(text.split(","))
-    if ",TRAFFIC," in text[:80] or ",THREAT," in text[:80]:
+    if any(kind in text[:80] for kind in _PALO_ALTO_TYPES):
         start = _PALO_ALTO.search(text)
         return None if start is None else _palo_alto(start[1], text[start.start() :].split(","))
     return None
@@ -83,6 +93,9 @@ def _complete(values: dict[str, str], action: str) -> dict[str, str]:
 
 
 def _asa(number: str, text: str) -> FirewallMessage | None:
+    if (command := _ASA_COMMAND.match(text)) is not None:
+        fields = {"User": command["user"], "CommandLine": command["command"], "Action": "command"}
+        return FirewallMessage("", "cisco", fields | ({"SourceIp": command["source"]} if command["source"] else {}))
     login = _ASA_LOGIN.match(text)
     if login is not None:
         is_in = (login["word"] or login["result"]).lower() in ("permitted", "successful")
@@ -128,6 +141,8 @@ def _filterlog(cells: list[str]) -> FirewallMessage | None:
 
 
 def _palo_alto(kind: str, cells: list[str]) -> FirewallMessage | None:
+    if kind in ("CONFIG", "SYSTEM", "GLOBALPROTECT"):
+        return _palo_alto_management(kind, cells)
     if len(cells) <= _PALO_ALTO_ACTION:
         return None
     values = {
@@ -140,3 +155,29 @@ def _palo_alto(kind: str, cells: list[str]) -> FirewallMessage | None:
     if len(cells) > _PALO_ALTO_SEVERITY:
         fields |= {"Alert": cells[_PALO_ALTO_THREAT], "Severity": cells[_PALO_ALTO_SEVERITY]}
     return FirewallMessage("alert", "paloalto", fields)
+
+
+def _palo_alto_management(kind: str, cells: list[str]) -> FirewallMessage | None:
+    """What an administrator changed, the system says, or a VPN user did."""
+    if kind == "CONFIG" and len(cells) > _CONFIG_PATH:
+        source, _, command, user, way, result, path = cells[7 : _CONFIG_PATH + 1]
+        fields = {"SourceIp": source, "Action": command, "User": user, "Client": way, "Path": path}
+        outcome = {"succeeded": "success", "failed": "failure", "unauthorized": "failure"}.get(result.lower(), "")
+        return FirewallMessage("", "paloalto", fields | ({"Outcome": outcome} if outcome else {}))
+    if kind == "SYSTEM":
+        text = ",".join(cells[14:])
+        login = _PALO_ALTO_LOGIN.search(text)
+        if login is None:
+            return None
+        fields = {"TargetUserName": login["user"], "IpAddress": login["source"] or ""}
+        fields["Outcome"] = "failure" if login["failed"] else "success"
+        return FirewallMessage("authentication", "paloalto", fields)
+    if kind == "GLOBALPROTECT" and len(cells) > _VPN_STATUS and cells[_VPN_STAGE] == "login":
+        fields = {"TargetUserName": cells[12], "IpAddress": cells[15], "Country": cells[13]}
+        fields["Outcome"] = "success" if cells[_VPN_STATUS] == "success" else "failure"
+        return FirewallMessage("authentication", "paloalto", fields)
+    return None
+
+
+_CONFIG_PATH = 13
+_VPN_STAGE, _VPN_STATUS = 9, 28

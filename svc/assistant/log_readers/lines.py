@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -11,7 +12,7 @@ from svc.assistant.findings import Gap
 from svc.assistant.sigma.event import Event
 
 MAX_LINE_BYTES = 65_536  # of one line; the rest of it is skipped
-MAX_WIDE_BYTES = 64 * 1024 * 1024  # of a file in UTF-16, which is decoded as a whole
+_WIDE_PIECE_BYTES = 256 * 1024
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -35,6 +36,11 @@ ReadItem = Event | Gap | Unread | ReadAs
 """Everything that a log reader may yield."""
 
 
+def ended_early(content: BinaryIO) -> bool:
+    """Return whether the content goes on after its end: the time for reading it is up, or its reading was stopped."""
+    return bool(getattr(content, "ended_early", False))
+
+
 def split_lines(text: str) -> list[str]:
     """Return the lines of ``text`` as files have them: ends are LF or CR LF.
 
@@ -46,6 +52,46 @@ def split_lines(text: str) -> list[str]:
     return [line.removesuffix("\r") for line in lines]
 
 
+def wide_lines(content: BinaryIO, limit: int = MAX_LINE_BYTES) -> Iterator[tuple[str, int, bool]]:
+    """Yield the lines of a file in UTF-16 from its beginning, without their LF.
+
+    Each comes with the number of its 16-bit units, LF included, and whether it was cut after ``limit`` characters.
+    """
+    content.seek(0)
+    decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
+    kept, units, is_cut = "", 0, False
+    for piece in iter(lambda: content.read(_WIDE_PIECE_BYTES), b""):
+        *whole, rest = decoder.decode(piece).split("\n")
+        for line in whole:
+            text = kept + line
+            yield text[:limit], units + _units(line) + 1, is_cut or len(text) > limit
+            kept, units, is_cut = "", 0, False
+        kept, units = kept + rest, units + _units(rest)
+        if len(kept) > limit:
+            kept, is_cut = kept[:limit], True
+    kept += decoder.decode(b"", final=True)
+    if kept:
+        yield kept[:limit], units, is_cut
+
+
+def _units(text: str) -> int:
+    """Return how many 16-bit units a text has in UTF-16."""
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+class Places:
+    """How many places there are, and the first: any number of them takes no memory."""
+
+    def __init__(self) -> None:
+        self.count: int = 0
+        self.first: int = 0
+
+    def append(self, number: int) -> None:
+        """Count a place, by its line or position."""
+        self.first = self.first or number
+        self.count += 1
+
+
 class Lines:
     """Iterate it once for number, offset and text of each line that is not empty; ``gaps`` reports what was cut.
 
@@ -54,9 +100,8 @@ class Lines:
 
     def __init__(self, content: BinaryIO) -> None:
         self._content = content
-        self._long: list[int] = []
-        self._is_cut = False
-        self.foreign: list[int] = []
+        self._long = Places()
+        self.foreign: Places = Places()
 
     def __iter__(self) -> Iterator[tuple[int, int, str]]:
         head = self._content.read(3)
@@ -81,24 +126,21 @@ class Lines:
                 yield number, at, text
 
     def _wide(self) -> Iterator[tuple[int, int, str]]:
-        whole = self._content.read(MAX_WIDE_BYTES + 1)
-        self._is_cut = len(whole) > MAX_WIDE_BYTES
-        text = whole[:MAX_WIDE_BYTES].decode("utf-16", errors="replace")
         offset = 2
-        for number, line in enumerate(text.split("\n"), start=1):
+        for number, (line, units, is_cut) in enumerate(wide_lines(self._content), start=1):
+            if is_cut:
+                self._long.append(number)
             if line.strip():
-                yield number, offset, line.rstrip("\r")[:MAX_LINE_BYTES]
-            offset += 2 * (len(line) + 1)
+                yield number, offset, line.rstrip("\r")
+            offset += 2 * units
 
     def gaps(self, what: str) -> Iterator[Gap | Unread]:
         """Yield what was cut, and how many lines were not ``what``."""
-        if self._is_cut:
-            yield Gap(text=f"only the first {MAX_WIDE_BYTES:,} bytes were examined, because the file is in UTF-16")
-        if self._long:
+        if self._long.count:
             yield Gap(
-                text=f"{len(self._long):,} lines are longer than {MAX_LINE_BYTES:,} bytes (the first is line "
-                f"{self._long[0]:,}); only that much of each was looked at"
+                text=f"{self._long.count:,} lines are longer than {MAX_LINE_BYTES:,} bytes (the first is line "
+                f"{self._long.first:,}); only that much of each was examined"
             )
-        if self.foreign:
-            yield Gap(text=f"{len(self.foreign):,} lines are not {what}; the first is line {self.foreign[0]:,}")
-            yield Unread(len(self.foreign))
+        if self.foreign.count:
+            yield Gap(text=f"{self.foreign.count:,} lines are not {what}; the first is line {self.foreign.first:,}")
+            yield Unread(self.foreign.count)

@@ -30,11 +30,11 @@ NO_ACCOUNT = "(not named)"
 MAX_NAMES = 50  # in one finding's lists
 
 WHY_COMPROMISED = "A source that guessed passwords logged in: treat the account as compromised."
-WHY_DOUBTFUL = "Some failures and then a success from a source that is not attacking otherwise: ask the user."
+WHY_DOUBTFUL = "A few failures, then a success, from a source with no other attack activity: ask the user."
 WHY_KNOWN = "The account had logged in from this source before: a mistyped or changed password is likely. Ask the user."
 WHY_MISTYPED = "One or two failures before a success look like a mistyped password."
-WHY_KEY = "The source guessed passwords and then used a key, which cannot be guessed: known user or planted key."
-WHY_TARGET = "Many sources guess passwords of this account, and this one logged in after a failure: ask the user."
+WHY_KEY = "The source guessed passwords and then used a key, which cannot be guessed: a known user, or a planted key."
+WHY_TARGET = "Many sources guess this account's password, and this one logged in after a failure: ask the user."
 
 TallyT = TypeVar("TallyT", bound="LoginTally")
 
@@ -47,7 +47,11 @@ class LoginPattern(StrEnum):
     FEW = "few failures"
 
 
-TECHNIQUES = {LoginPattern.BRUTE_FORCE: ("T1110.001",), LoginPattern.SPRAYING: ("T1110.003",), LoginPattern.FEW: ()}
+TECHNIQUES: dict[LoginPattern, tuple[str, ...]] = {
+    LoginPattern.BRUTE_FORCE: ("T1110.001",),
+    LoginPattern.SPRAYING: ("T1110.003",),
+    LoginPattern.FEW: (),
+}
 
 
 class LoginTally:
@@ -64,8 +68,13 @@ class LoginTally:
     )  # fmt: skip
 
     def __init__(self) -> None:
-        self.failures = self.attempts = self.streak = self.longest = self.successes = 0
-        self.is_burst = self.is_wide = False
+        self.failures: int = 0
+        self.attempts: int = 0
+        self.streak: int = 0
+        self.longest: int = 0
+        self.successes: int = 0
+        self.is_burst: bool = False
+        self.is_wide: bool = False
         self.streak_others: tuple[str | None, ...] = ()
         self.others: dict[str | None, int] = {}
         self.entered: frozenset[str] = frozenset()  # small: there may be 100,000 tallies

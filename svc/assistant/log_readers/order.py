@@ -26,9 +26,9 @@ class TimeOrder:
     def __init__(self, lines: Iterable[str]) -> None:
         rest = iter(lines)
         sample = [_as_line(line) for line in islice(rest, SAMPLE_LINES)]
-        self.is_backwards = _runs_backwards(sample)
-        self.count = 0
-        self.is_cut = False
+        self.is_backwards: bool = _runs_backwards(sample)
+        self.count: int = 0
+        self.is_cut: bool = False
         self._lines = chain(sample, map(_as_line, rest))
 
     def __iter__(self) -> Iterator[tuple[int, str]]:

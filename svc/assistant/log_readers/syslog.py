@@ -14,6 +14,7 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.dns_lines import dns_message
 from svc.assistant.log_readers.firewall_lines import firewall_message
 from svc.assistant.log_readers.lines import Lines, ReadItem, split_lines
 from svc.assistant.log_readers.timestamps import Stamps
@@ -84,11 +85,14 @@ def _syslog_event(header: tuple[str, re.Match[str]], line: str, number: int, off
     fields = {"program": found["program"], "message": line[found.end() :][:MAX_MESSAGE_CHARS]}
     if found["pid"] and found["pid"] != "-":
         fields["pid"] = found["pid"]
-    event = _event(number, offset, line, _utc(time), found["host"], fields)
+    event = _event(number, offset, line, in_utc(time), found["host"], fields)
     told = firewall_message(fields["program"], fields["message"])
     if told is not None:
         event.category, event.product = told.category, told.product
         event.fields |= told.fields
+    elif (asked := dns_message(fields["program"], fields["message"])) is not None:
+        event.category, event.product, event.service = "dns_query", asked.product, "dns"
+        event.fields |= asked.fields
     return event
 
 
@@ -113,7 +117,7 @@ def service_of(program: str) -> str:
     return "sshd" if name.startswith("sshd") else _SERVICES.get(name, "syslog")
 
 
-def _utc(stamp: str) -> str:
+def in_utc(stamp: str) -> str:
     """Return a timestamp with a time zone in UTC, any other unchanged."""
     if stamp.startswith("--") or not re.search(r"[+-]\d\d:?\d\d$|Z$", stamp):
         return stamp

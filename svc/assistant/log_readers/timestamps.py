@@ -26,6 +26,12 @@ _ISO = re.compile(
     rf"(?P<year>\d{{4}})-(?P<month>\d\d)-(?P<day>\d\d)[T ]{_TIME}(?: ?(?P<zone>Z\b|UTC\b|[+-]\d\d:?\d\d))?"
 )
 _ZONE_NAME = re.compile(r" ([A-Z]{3,5})(?= )")  # after a timestamp with a weekday: journalctl's short-full
+_BSD_CHARS = 15  # of "Nov 20 03:12:45"
+_CLOCK_AT = 7  # where the clock begins there
+_HOURS = {f"{hour:02}:": hour * 3_600 for hour in range(24)}
+_MINUTES = {f"{minute:02}:": minute * 60 for minute in range(60)}
+_SECONDS = {f"{second:02}": second for second in range(61)}
+_NO_MORE = re.compile(r" (?!\d)")  # neither a fraction nor a year follows
 _LEAD = re.compile(r"\s*(?:<\d{1,3}>)?(?:1 )?((?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?")
 
 
@@ -42,13 +48,21 @@ class Stamps:
 
     def __init__(self) -> None:
         self.zones: set[str] = set()
-        self.lacks_year = False
+        self.lacks_year: bool = False
         self._year = 0
         self._latest_day = -1  # in the year, of the last line without a year
+        self._latest_text = ""
+        self._latest_stamp: Stamp | None = None
+        self._yearless: dict[str, tuple[int, str]] = {}
         self._days: dict[tuple[str | None, str, str], tuple[int, str] | None] = {}
 
     def read(self, line: str) -> tuple[Stamp | None, int]:
         """Return the timestamp of ``line`` and where it ends; ``(None, 0)`` if it has none that can be a time."""
+        if line[:_BSD_CHARS] == self._latest_text and _NO_MORE.match(line, _BSD_CHARS):
+            return self._latest_stamp, _BSD_CHARS  # many lines of a log are of the same second
+        if (known := self._known(line)) is not None:
+            return known, _BSD_CHARS
+        self._latest_text = ""
         lead = _LEAD.match(line)
         start = lead.end() if lead else 0
         found = _BSD.match(line, start) or _ISO.match(line, start)
@@ -59,11 +73,36 @@ class Stamps:
         stamp = self._stamp(found)
         if stamp is None:
             return None, 0
+        if found.re is _BSD and found.span() == (0, _BSD_CHARS):
+            self._latest_text, self._latest_stamp = found[0], stamp
+            self._learn(found)
         named = _ZONE_NAME.match(line, found.end()) if lead and lead[1] and found.re is _ISO else None
         if named is None:
             return stamp, found.end()
         self.zones.add(named[1])
         return stamp, named.end()
+
+    def _known(self, line: str) -> Stamp | None:
+        """A stamp like "Nov 20 03:12:45" of a day that was read before, which needs no pattern."""
+        day = self._yearless.get(line[:_CLOCK_AT])
+        if day is None or not _NO_MORE.match(line, _BSD_CHARS):
+            return None
+        hours, minutes, seconds = _HOURS.get(line[7:10]), _MINUTES.get(line[10:13]), _SECONDS.get(line[13:15])
+        if hours is None or minutes is None or seconds is None:
+            return None
+        of_day = hours + minutes + seconds
+        self._latest_text = line[:_BSD_CHARS]
+        shown = f"{day[1]}T{line[_CLOCK_AT:_BSD_CHARS]}"
+        self._latest_stamp = Stamp(float(self._with_year(day[0]) * 86_400 + of_day), shown, of_day)
+        return self._latest_stamp
+
+    def _learn(self, found: re.Match[str]) -> None:
+        """Remember the day of a stamp like "Nov 20 03:12:45"."""
+        day = self._days[None, found["month"], found["day"]]
+        if day is not None:
+            if len(self._yearless) > _LONGEST_YEAR:
+                self._yearless.clear()
+            self._yearless[found[0][:_CLOCK_AT]] = day
 
     def _stamp(self, found: re.Match[str]) -> Stamp | None:
         month = found["month"]

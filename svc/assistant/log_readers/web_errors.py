@@ -1,5 +1,8 @@
 """Parse lines of a web server's error log that are about a client: rejected logins, missing pages, refused requests.
 
+A message of a web application firewall also names an attack: ModSecurity 2 and 3 and Coraza (``ModSecurity: Warning. …
+[msg "…"] [severity "…"]``), NAXSI (``NAXSI_FMT: …&block=1&cscore0=$SQL``).
+
 Message texts: Apache httpd's core, mod_auth_basic, mod_auth_digest, mod_authz_core, mod_autoindex and mod_security
 (2.2 to 2.4); nginx's auth_basic and static modules; PHP's "script not found".
 """
@@ -10,6 +13,8 @@ import re
 from enum import StrEnum
 
 import msgspec
+
+from svc.assistant.sigma.event import Verdict
 
 MAX_MESSAGE_CHARS = 2_000
 
@@ -57,4 +62,29 @@ def web_error(message: str) -> WebError | None:
         if (found := pattern.search(message)) is not None:
             named = found.groupdict()
             return WebError(kind, named.get("account") or "", (named.get("path") or named.get("other") or "").strip())
+    return None
+
+
+_FIREWALL = re.compile(r"\b(ModSecurity|Coraza): (Access denied|Warning)?")
+_FIREWALL_RULE = re.compile(r"\[msg \"([^\"]{1,200})\"\]")
+_FIREWALL_RATING = re.compile(r"\[severity \"(\w{1,20})\"\]")
+_RATINGS = {"0": "EMERGENCY", "1": "ALERT", "2": "CRITICAL", "3": "ERROR", "4": "WARNING", "5": "NOTICE"}
+_NAXSI = re.compile(r"\bNAXSI_FMT: .{0,1500}?&cscore0=\$?(\w{1,40})")
+
+
+def firewall_verdict(message: str) -> Verdict | None:
+    """The attack that a web application firewall names in a message of an error log; None if it names none."""
+    message = message[:MAX_MESSAGE_CHARS]
+    if (firewall := _FIREWALL.search(message)) is not None:
+        name, rating = _FIREWALL_RULE.search(message), _FIREWALL_RATING.search(message)
+        if name is None:
+            return None
+        return Verdict(
+            product=firewall[1],
+            name=name[1],
+            level=_RATINGS.get(rating[1], rating[1]) if rating is not None else "",
+            is_denied=firewall[2] == "Access denied",
+        )
+    if (naxsi := _NAXSI.search(message)) is not None:
+        return Verdict(product="NAXSI", name=f"score of {naxsi[1]}", level="", is_denied="&block=1" in message)
     return None

@@ -16,6 +16,7 @@ from urllib.parse import unquote_plus
 
 from svc.assistant.log_readers.lines import Lines, ReadItem, split_lines
 from svc.assistant.log_readers.timestamps import MONTHS
+from svc.assistant.log_readers.web_errors import firewall_verdict
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 
 MAX_COLUMNS = 100  # of a W3C log
@@ -195,4 +196,5 @@ def _error(line: str, number: int, offset: int) -> Event | None:
         add_request(fields, request[1])
     event = _event(number, offset, line, time, "", fields)
     event.product, event.service = product, "error"
+    event.verdict = firewall_verdict(message)
     return event

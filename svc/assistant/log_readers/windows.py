@@ -98,7 +98,8 @@ def notable(service: str, event_id: int | None) -> Notable | None:
 
 
 @cache
-def _category(service: str, event_id: int | None) -> str:
+def category_of(service: str, event_id: int | None) -> str:
+    """Return Sigma's category of an event ID; "" if it has none."""
     log = windows_events().services.get(service)
     return log.categories.get(str(event_id), "") if log else ""
 
@@ -118,7 +119,7 @@ class Header(msgspec.Struct, kw_only=True):
 def windows_event(header: Header, fields: dict[str, str]) -> Event:
     """Return the event; ``fields`` (its own data) is completed in place."""
     service = service_of(header.channel, header.provider)
-    category = _category(service, header.event_id)
+    category = category_of(service, header.event_id)
     completion = _COMPLETIONS.get((service, header.event_id))
     if completion is not None:
         completion(fields)

@@ -14,12 +14,13 @@ from typing import BinaryIO
 
 from svc.assistant.findings import Gap
 from svc.assistant.log_readers.lines import Lines, ReadItem, Unread
+from svc.assistant.log_readers.tables.times import clock
 from svc.assistant.log_readers.windows_json import event_of
+from svc.assistant.log_readers.windows_messages import message_fields
 from svc.assistant.sigma.event import Event
 
 MAX_COLUMNS = 300
 MAX_ROW_CHARS = 262_144  # of one cell; csv's own limit is 131,072
-MAX_ROW_LINES = 500  # of one row; Windows messages have up to 100 lines
 _NAMES = {
     "eventid": "EventID", "id": "EventID", "eventcode": "EventID", "event.code": "EventID",
     "winlog.event_id": "EventID", "channel": "Channel", "logname": "Channel", "log": "Channel",
@@ -31,30 +32,8 @@ _NAMES = {
     "message": "Message", "recordid": "EventRecordID", "recordnumber": "EventRecordID",
     "eventrecordid": "EventRecordID",
 }  # fmt: skip
+_NAMED_MONTH = re.compile(r"[A-Z][a-z]{2} \d{1,2}, \d{4} @ ")
 _DATA_PREFIX = re.compile(r"^(?:winlog\.event_data\.|event_data\.|EventData\.)")
-_LINE = re.compile(r"^(\s*)([A-Z][A-Za-z0-9 /()-]{1,60}):\s*(.*)$")
-_SIDES = {
-    "subject": "Subject", "creator subject": "Subject", "target subject": "Target", "new logon": "Target",
-    "account for which logon failed": "Target", "target account": "Target", "new account": "Target",
-    "account whose credentials were used": "Target", "account information": "Target", "member": "Member",
-    "group": "Target",
-}  # fmt: skip
-_SIDED = {"Account Name": "UserName", "Account Domain": "DomainName", "Security ID": "Sid", "Logon ID": "LogonId"}
-_PLAIN = {
-    "Logon Type": "LogonType", "Source Network Address": "IpAddress", "Client Address": "IpAddress",
-    "Source Address": "IpAddress", "Source Port": "IpPort", "Workstation Name": "WorkstationName",
-    "Logon Process": "LogonProcessName", "Authentication Package": "AuthenticationPackageName", "Status": "Status",
-    "Sub Status": "SubStatus", "New Process Name": "NewProcessName", "New Process ID": "NewProcessId",
-    "Creator Process Name": "ParentProcessName", "Creator Process ID": "ProcessId",
-    "Process Command Line": "CommandLine", "Service Name": "ServiceName", "Service File Name": "ServiceFileName",
-    "Service Type": "ServiceType", "Service Start Type": "StartType", "Service Account": "AccountName",
-    "Task Name": "TaskName", "Task Content": "TaskContent", "Share Name": "ShareName",
-    "Share Path": "ShareLocalPath", "Relative Target Name": "RelativeTargetName", "Object Name": "ObjectName",
-    "Object Type": "ObjectType", "Ticket Encryption Type": "TicketEncryptionType",
-    "Ticket Options": "TicketOptions", "Failure Code": "Status", "Result Code": "Status",
-    "Pre-Authentication Type": "PreAuthType", "Error Code": "Status", "Privileges": "PrivilegeList",
-    "Caller Process Name": "ProcessName", "Source Workstation": "Workstation", "Logon Account": "TargetUserName",
-}  # fmt: skip
 
 
 def is_event_csv(head: bytes) -> bool:
@@ -133,27 +112,13 @@ def _event(header: list[str], row: list[str], number: int) -> Event | None:
     extra = row[len(header) :]
     if extra and "Message" not in found:
         found["Message"] = extra[0]  # Event Viewer has no header for this column
+    for name in ("@timestamp", "EventTime"):
+        if isinstance(written := found.get(name), str) and _NAMED_MONTH.match(written):  # Kibana, in the browser's zone
+            del found[name]
+            found["EventTime"] = clock([written])(written, "") or written
     found.setdefault("Channel", found.get("SourceName", "Security"))
     message = found.get("Message")
     if isinstance(message, str):
-        for name, value in _message_fields(message):
+        for name, value in message_fields(message):
             found.setdefault(name, value)
     return event_of(found, number)
-
-
-def _message_fields(message: str) -> Iterator[tuple[str, str]]:
-    """Yield the fields in a message's text: Security's by their section, Sysmon's by their own names."""
-    side = ""
-    for line in re.split(r"\r?\n", message)[:MAX_ROW_LINES]:
-        found = _LINE.match(line.replace("\t", " "))
-        if found is None:
-            continue
-        name, value = found[2].strip(), found[3].strip()
-        if not value:
-            side = _SIDES.get(name.lower(), "")
-        elif name in _PLAIN:
-            yield _PLAIN[name], value
-        elif name in _SIDED and side:
-            yield f"{side}{_SIDED[name]}", value
-        elif " " not in name:
-            yield name, value

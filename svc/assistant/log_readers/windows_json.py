@@ -8,24 +8,37 @@ are counted in a gap.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
 from svc.assistant.log_readers.json_objects import Skipped, object_of, read_objects
 from svc.assistant.log_readers.lines import ReadItem
 from svc.assistant.log_readers.windows import MAX_FIELDS, Header, add_field, utc, windows_event
+from svc.assistant.log_readers.windows_messages import message_fields
 from svc.assistant.log_readers.windows_nested import add_data, add_user_data, nested_event, whole_number
+from svc.assistant.log_readers.windows_xml import event_of_text
 from svc.assistant.sigma.event import Event
 
 _FEW_FIELDS = 4  # with fewer, only the message has the details
 _WRAPPERS = ("_source", "result", "Event", "event")
 _HEADS = {
-    "event_id": ("EventID", "event_id", "EventId", "eventid", "event.code", "Id"),
+    "event_id": ("EventID", "event_id", "EventId", "eventid", "event.code", "EventCode", "Id"),
     "channel": ("Channel", "channel", "log_name", "LogName", "EventLog", "log"),
     "provider": ("SourceName", "ProviderName", "provider_name", "source_name", "Provider", "provider", "Source"),
     "host": ("Hostname", "Computer", "computer_name", "ComputerName", "MachineName", "hostname", "computer", "host"),
     "record": ("RecordNumber", "EventRecordID", "EventRecordId", "record_id", "record_number", "RecordId"),
-    "time": ("TimeCreated", "@timestamp", "SystemTime", "EventTime", "timestamp", "time", "UtcTime", "UtcTimeCreated"),
+    "time": (
+        "TimeCreated",
+        "@timestamp",
+        "SystemTime",
+        "EventTime",
+        "timestamp",
+        "time",
+        "UtcTime",
+        "UtcTimeCreated",
+        "_time",
+    ),
 }
 _IS_UTC = frozenset({"TimeCreated", "@timestamp", "SystemTime", "UtcTime", "UtcTimeCreated"})
 _OTHER_HEADS = frozenset(
@@ -37,6 +50,9 @@ _OTHER_HEADS = frozenset(
     ]
 )  # fmt: skip
 _MESSAGES = ("Message", "message")
+_CLASSIC_HEAD_CHARS = 4_096
+_CLASSIC_ID = re.compile(r"^EventCode=\d{1,6}\s*$", re.MULTILINE)
+_CLASSIC_PAIR = re.compile(r"^(\w{1,40})=([^\r\n]*)", re.MULTILINE)
 
 
 def read(content: BinaryIO) -> Iterator[ReadItem]:
@@ -54,6 +70,8 @@ def read(content: BinaryIO) -> Iterator[ReadItem]:
 def event_of(found: dict[str, object], number: int) -> Event | None:
     """Return the event of one object; None if it has neither an event ID nor a log's name."""
     for _ in range(2):
+        if isinstance(raw := found.get("_raw"), str) and (event := _of_raw(raw, found, number)) is not None:
+            return event
         if isinstance(found.get("System"), dict):
             return nested_event(found, number=number)
         inner = next((value for name in _WRAPPERS if isinstance(value := found.get(name), dict)), None)
@@ -65,8 +83,32 @@ def event_of(found: dict[str, object], number: int) -> Event | None:
     return _flat(_nested(found), number)
 
 
+def _of_raw(raw: str, found: dict[str, object], number: int) -> Event | None:
+    """Return the event in Splunk's original text: XML, or ``name=value`` lines and the message."""
+    raw = raw.strip()
+    if raw.startswith("<Event"):
+        event = event_of_text(raw, number)
+        if event is not None:
+            event.number = number
+        return event
+    if _CLASSIC_ID.search(raw, 0, _CLASSIC_HEAD_CHARS) is None:
+        return None
+    heads, _, message = raw.partition("\nMessage=")
+    own: dict[str, object] = dict(_CLASSIC_PAIR.findall(heads[:_CLASSIC_HEAD_CHARS]))
+    for name, value in message_fields(message):
+        own.setdefault(name, value)
+    own |= {name: found[name] for name in ("_time", "host") if name in found}
+    own["Message"] = message
+    return _flat(own, number)
+
+
 def _has_head(found: dict[str, object]) -> bool:
-    return "winlog" in found or any(name in found for name in _HEADS["event_id"]) or "winlog.event_id" in found
+    return (
+        "winlog" in found
+        or "_raw" in found
+        or any(name in found for name in _HEADS["event_id"])
+        or "winlog.event_id" in found
+    )
 
 
 def _nested(found: dict[str, object]) -> dict[str, object]:

@@ -6,6 +6,8 @@ next to the element, or plain members.
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from svc.assistant.log_readers.windows import MAX_FIELDS, Header, add_field, utc, windows_event
 from svc.assistant.sigma.event import Event
 
@@ -63,7 +65,16 @@ def _attribute(system: dict[str, object], element: str, name: str) -> str:
                 found = place.get(key)
                 if isinstance(found, str):
                     return found
+                if isinstance(found, int | float) and not isinstance(found, bool):  # Velociraptor: seconds since 1970
+                    return _stamp(found)
     return value if isinstance(value, str) else ""
+
+
+def _stamp(seconds: float) -> str:
+    try:
+        return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    except (ValueError, OverflowError, OSError):
+        return ""
 
 
 def add_data(fields: dict[str, str], data: object) -> None:

@@ -24,13 +24,17 @@ _END = "</Event>"
 _START = re.compile(r"<Event[ >]")
 _DECLARATION = re.compile(r"<!(?:DOCTYPE|ENTITY)", re.IGNORECASE)
 _NAMESPACE = re.compile(r"^\{[^}]*\}")
-_LOOK = re.compile(r"<Event xmlns=[\"']http://schemas\.microsoft\.com/win/2004/08/events/event")
+_LOOK = re.compile(
+    r"<Event xmlns=[\"']http://schemas\.microsoft\.com/win/2004/08/events/event|<Event><System><Provider Name=[\"']"
+)  # Sysmon for Linux writes no namespace
 _BOMS = ((b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"), (b"\xef\xbb\xbf", "utf-8-sig"))
 
 
 def is_event_xml(head: bytes) -> bool:
     """Return whether the first bytes of a file or text contain events in XML."""
-    return _LOOK.search(head.decode(_encoding(head), errors="replace")) is not None
+    text = head.decode(_encoding(head), errors="replace").lstrip("\ufeff \t\r\n")
+    is_in_a_table = text.startswith(("{", "[")) or "_raw" in text.partition("\n")[0]
+    return not is_in_a_table and _LOOK.search(text) is not None
 
 
 def _encoding(head: bytes) -> str:
@@ -49,7 +53,7 @@ def read(content: BinaryIO) -> Iterator[ReadItem]:
         while (start := _START.search(text, position)) and (end := text.find(_END, start.end())) >= 0:
             position = end + len(_END)
             number += 1
-            event = _event(text[start.start() : position], number)
+            event = event_of_text(text[start.start() : position], number)
             if event is None:
                 broken += 1
             else:
@@ -65,7 +69,21 @@ def read(content: BinaryIO) -> Iterator[ReadItem]:
         yield Unread(broken)
 
 
-def _event(text: str, number: int) -> Event | None:
+def read_lines(content: BinaryIO) -> Iterator[ReadItem]:
+    """Yield the events of lines that hold one each; an event's number is its line."""
+    number = 0
+    while line := content.readline():
+        number += 1
+        event = event_of_text(line.decode("utf-8", errors="replace").strip(), number)
+        if event is None:
+            yield Unread(1)
+        else:
+            event.number = number
+            yield event
+
+
+def event_of_text(text: str, number: int) -> Event | None:
+    """Return the event of one ``Event`` element; None if it is damaged, too long or has a document type."""
     if len(text) > MAX_EVENT_CHARS or _DECLARATION.search(text):
         return None
     try:

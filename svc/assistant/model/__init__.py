@@ -12,7 +12,7 @@ import contextlib
 import logging
 import os
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -23,6 +23,7 @@ from svc.assistant.analyst import Analyst, coverage_step, picture_step
 from svc.assistant.analyst.answer_format import RequestedFormat
 from svc.assistant.analyst.evidence_scope import usable_history
 from svc.assistant.analyst.findings_messages import findings_steps
+from svc.assistant.analyst.render import disabled_note
 from svc.assistant.analyst.structured_answer import structured_answer
 from svc.assistant.instruction_text.answer import instruction_fold, instruction_note
 from svc.assistant.model.configuration import KEY_VARIABLE, Configuration, configuration_from
@@ -32,9 +33,9 @@ from svc.assistant.model.toolbox import Toolbox
 from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.response_format import answer_problem, split_required
 from svc.assistant.spool import collected
-from svc.assistant.turn import Answer, Assistant, Step, Turn
+from svc.assistant.turn import Answer, Assistant, Step, Turn, WorkerLoad
 from svc.errors import ConfigError, UpstreamError
-from svc.messages import AnswerStatus, MessageType, State, Usage
+from svc.messages import NOTICE_TITLE, AnswerStatus, MessageType, State, Toolset, Usage
 from svc.untrusted.model_markdown import harmless
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelAssistant", "open_upstream"]
 
-log = logging.getLogger("svc.model")
+log: logging.Logger = logging.getLogger("svc.model")
 ACTOR = "model"
 MIN_SECRET_CHARS = 6  # a shorter key may occur in ordinary text
 
@@ -54,7 +55,7 @@ def _utc_now() -> datetime:
 class ModelAssistant(Assistant):
     """Answers with the model that SVC_MODEL_URL and SVC_MODEL_NAME name; raises ConfigError if it cannot be used."""
 
-    toolsets = Analyst.toolsets
+    toolsets: Sequence[Toolset] = Analyst.toolsets
 
     def __init__(
         self,
@@ -70,6 +71,11 @@ class ModelAssistant(Assistant):
     def set_workers(self, count: int) -> None:
         """How many tools run at the same time."""
         self._analyst.set_workers(count)
+
+    @property
+    def worker_load(self) -> WorkerLoad:
+        """What the analyst's workers do now."""
+        return self._analyst.worker_load
 
     async def start(self) -> None:
         """Start the analyst's workers; the model is contacted with the first question."""
@@ -134,7 +140,8 @@ class ModelAssistant(Assistant):
                 yield msgspec.structs.replace(step, markdown=text) if isinstance(step, Answer) else step
             return
         why = f"its answer does not have the required format ({problem})" if problem else checked.summary()
-        yield Step(content=f"the embedded analyst answers: {why}", state=State.REVIEWING, actor=ACTOR)
+        note = f"the embedded analyst answers: {why}"
+        yield Step(content=note, state=State.REVIEWING, actor=ACTOR, title=NOTICE_TITLE)
         async with aclosing(self._analyst.answer(turn)) as steps:
             async for step in steps:
                 yield _with_preface(step, "", reply.usage) if isinstance(step, Answer) else step
@@ -158,7 +165,8 @@ class ModelAssistant(Assistant):
         log.warning("model did not answer", extra={"host": self._configuration.host, "reason": str(failure)})
         if not self._configuration.limits.fallback:
             raise UpstreamError(f"{what}. Ask again, or set SVC_MODEL_FALLBACK=yes to let the embedded analyst answer")
-        yield Step(content=f"{what}: the embedded analyst answers", state=State.PLANNING, actor=ACTOR)
+        note = f"{what}: the embedded analyst answers"
+        yield Step(content=note, state=State.PLANNING, actor=ACTOR, title=NOTICE_TITLE)
         is_data = (await self._analyst.requested_format(turn)).is_data
         preface = "" if is_data else f"*{what[0].upper()}{what[1:]}; the embedded analyst answers.*\n\n"
         async with aclosing(self._analyst.answer(turn)) as steps:
@@ -207,9 +215,11 @@ def _complete(markdown: str, requested: RequestedFormat, toolbox: Toolbox) -> st
         instruction_note(texts),
         instruction_fold(texts),
     ]
+    if toolbox.disabled:
+        blocks.insert(0, disabled_note(toolbox.disabled))
     if toolbox.contract.status is AnswerStatus.NOT_EXAMINED and not toolbox.findings:
         blocks.insert(
-            0, "**Not examined:** no tool could read the attached evidence; the text below rests on none of it."
+            0, "**Not examined:** no tool could read the attached evidence; the text below is not based on it."
         )
     return "\n\n".join(block for block in blocks if block) + "\n"
 

@@ -56,7 +56,7 @@ from svc.messages import MessageType, State, Usage
 from svc.untrusted.characters import on_one_line
 from svc.untrusted.markup import plural
 
-log = logging.getLogger("svc.model")
+log: logging.Logger = logging.getLogger("svc.model")
 ACTOR = "model"
 MAX_ANSWER_CHARS = 200_000  # per response; a longer one is cut
 MAX_THINKING_CHARS = 100_000  # of one turn that are shown
@@ -74,7 +74,7 @@ class ModelFailureError(Exception):
 
     def __init__(self, reason: str, usage: Usage | None = None) -> None:
         super().__init__(reason)
-        self.usage = usage or Usage()
+        self.usage: Usage = usage or Usage()
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -113,7 +113,7 @@ class Upstream:
                 openai_chat_streaming_requires_finish_reason=True
             ),  # otherwise a truncated stream looks complete
         )
-        self.model = OpenAIChatModel(configuration.name, provider=provider)
+        self.model: OpenAIChatModel = OpenAIChatModel(configuration.name, provider=provider)
 
     async def list_models(self) -> list[str]:
         """The names of the available models, empty if the upstream does not list any; raises ModelFailureError."""

@@ -115,7 +115,7 @@ async def end_with_last_event(response: StreamedResponse) -> None:
         raise RefusedResponseError(f"it redirects to another address ({response.status_code}), which is not followed")
     if response.headers.get("content-encoding", "identity").strip().lower() not in ("", "identity"):
         await response.aclose()
-        raise RefusedResponseError("its response is compressed, which it was asked not to do")
+        raise RefusedResponseError("its response is compressed, although an uncompressed one was requested")
     is_events = response.headers.get("content-type", "").lower().startswith("text/event-stream")
     limit_bytes = MAX_EVENTS_BYTES if is_events else MAX_BODY_BYTES
     read, close = response.aiter_bytes, response.aclose

@@ -56,7 +56,7 @@ class LocalToolset:
         return [
             ToolSpec(
                 name=name,
-                description=f"{tool.description} (a tool of the user's own)".strip(),
+                description=f"{tool.description} (one of the user's own tools)".strip(),
                 parameters=tool.parameters,
             )
             for name, tool in self._by_name.items()

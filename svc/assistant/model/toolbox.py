@@ -17,9 +17,9 @@ import msgspec
 
 from svc.assistant.analyst import Analyst, render
 from svc.assistant.analyst import follow_up as history
-from svc.assistant.analyst.contract import Contract, SkillResult, contract_of
+from svc.assistant.analyst.contract import Contract, SkillResult, contract_of, with_disabled
 from svc.assistant.analyst.matching import reads
-from svc.assistant.analyst.plan import GIVEN, PROMPT, QUOTED, Call, Plan, PlannedSkill, question_of
+from svc.assistant.analyst.plan import GIVEN, PROMPT, QUOTED, Call, DisabledSkill, Plan, PlannedSkill, question_of
 from svc.assistant.findings import AnyFinding, Coverage, Finding, InstructionText
 from svc.assistant.instruction_text.answer import distinct
 from svc.assistant.model.evidence import EvidenceIndex
@@ -35,7 +35,7 @@ from svc.messages import State
 from svc.untrusted.characters import on_one_line, printable
 from svc.untrusted.markup import cut, plural
 
-log = logging.getLogger("svc.model")
+log: logging.Logger = logging.getLogger("svc.model")
 SUMMARY_CHARS = 6_000  # per call, about 1,500 tokens
 MAX_TEXT_CHARS = 200_000  # of a text passed to a tool
 _CLOCK = re.compile(r"(?:[01]\d|2[0-3]):[0-5]\d(?::[0-5]\d)?")
@@ -49,7 +49,7 @@ class Toolbox:
     def __init__(
         self, turn: Turn, analyst: Analyst, emit: Emit, *, max_calls: int, now: datetime, clock: TurnClock
     ) -> None:
-        self.evidence_index = EvidenceIndex()
+        self.evidence_index: EvidenceIndex = EvidenceIndex()
         self._turn = turn
         self._analyst = analyst
         self._emit = emit
@@ -57,10 +57,13 @@ class Toolbox:
         self._now = now
         self._calls = 0
         self._delimiter = secrets.token_hex(8)
-        self._skills = {skill.name: skill for skill in enabled(use_experimental=turn.use_experimental)}
+        self._skills = {
+            skill.name: skill for skill in enabled(use_experimental=turn.use_experimental, disabled=turn.disabled_tools)
+        }
         self._summaries: dict[tuple[str, str, str, str], str] = {}
         self._results: list[SkillResult] = []
         self._files: tuple[TurnFile, ...] = ()
+        self.disabled: tuple[DisabledSkill, ...] = ()  # tools that the question would have used
         self._searched = {GIVEN, QUOTED}  # inputs that need not be searched for text that addresses a model
         self._local_toolset: LocalToolset | None = None
         if turn.local_tools is not None:
@@ -103,13 +106,13 @@ class Toolbox:
         """Run the analyst's own plan if the model's calls examined none of the evidence that came with the question."""
         requested = await self._analyst.requested_format(msgspec.structs.replace(self._turn, instructions=""))
         question, plan = await self._analyst.plan(self._turn, requested.prompt, now=self._now)
-        self._files = plan.files
+        self._files, self.disabled = plan.files, plan.disabled
         is_new = any(file.is_new for file in plan.files) or not self._turn.history
         names = [file.name for file in plan.files if is_new] + ([PROMPT] if plan.has_paste else [])
         if not names or any(name in result.understood for result in self._results for name in names):
             return
         await self._emit(
-            Step(content="the model examined none of the evidence: the analyst's tools do", state=State.PLANNING)
+            Step(content="the model examined no evidence; running the analyst's tools instead", state=State.PLANNING)
         )
         try:
             async with aclosing(self._analyst.run_plan(question, plan, self._searched)) as outcomes:
@@ -139,7 +142,7 @@ class Toolbox:
         return summary
 
     async def _run_call(self, planned: PlannedSkill) -> SkillResult:
-        async with aclosing(self._analyst.run_skill(planned, self._searched)) as outcomes:
+        async with aclosing(self._analyst.run_skills([planned], self._searched)) as outcomes:
             async for outcome in outcomes:
                 if isinstance(outcome, SkillResult):
                     return outcome
@@ -220,7 +223,7 @@ class Toolbox:
     def contract(self) -> Contract:
         """How far each input was examined, and the answer's status by that."""
         own = [result for result in self._results if not {GIVEN, QUOTED}.issuperset(result.inputs)]
-        return contract_of(own, (), (), self._files)
+        return with_disabled(contract_of(own, (), (), self._files), self.disabled)
 
     @property
     def pictures(self) -> list[Picture]:

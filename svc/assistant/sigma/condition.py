@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from datetime import datetime
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from typing import Literal, Protocol
 
@@ -26,7 +27,7 @@ LONG_CHARS = 256  # in longer values, three letters of a word are looked up befo
 _COMMON = " etaoinsrlhdcmpu"  # the most frequent letters, in order; others are rarer
 
 ValueForm = Literal["lower", "unchanged", "exists"]
-_Trigram = tuple[str, str, str]
+Trigram = tuple[str, str, str]
 
 
 class Values(list[str]):
@@ -36,9 +37,9 @@ class Values(list[str]):
 
     def __init__(self, values: Iterable[str]) -> None:
         super().__init__(values)
-        self._trigrams: dict[int, frozenset[_Trigram]] = {}
+        self._trigrams: dict[int, frozenset[Trigram]] = {}
 
-    def trigrams(self, slot: int) -> frozenset[_Trigram]:
+    def trigrams(self, slot: int) -> frozenset[Trigram]:
         """Return the trigrams of one value; computed once."""
         known = self._trigrams.get(slot)
         if known is None:
@@ -50,7 +51,8 @@ class Values(list[str]):
 Predicate = Callable[[Values], bool]
 Comparison = Literal[
     "equals", "contains", "startswith", "endswith", "parts", "re", "cidr", "null", "exists",
-    "lt", "lte", "gt", "gte", "same as", "starts with field", "ends with field",
+    "lt", "lte", "gt", "gte", "minute", "hour", "day", "week", "month", "year",
+    "same as", "starts with field", "ends with field", "contains field",
 ]  # fmt: skip
 
 
@@ -110,14 +112,25 @@ def predicate(node: Node, layout: Layout) -> Predicate:
     """
     match node:
         case Every(nodes):
-            return _every([predicate(child, layout) for child in nodes])
+            return _every([predicate(child, layout) for child in sorted(nodes, key=_has_expression)])
         case Some(nodes):
-            return _some([predicate(child, layout) for child in nodes])
+            return _some([predicate(child, layout) for child in sorted(nodes, key=_has_expression)])
         case Not(child):
             inner = predicate(child, layout)
             return lambda values: not inner(values)
         case Check():
             return _check(node, layout)
+
+
+def _has_expression(node: Node) -> bool:
+    """Return whether a condition searches with a regular expression: these cost most, so they come last."""
+    match node:
+        case Every(nodes) | Some(nodes):
+            return any(map(_has_expression, nodes))
+        case Not(child):
+            return _has_expression(child)
+        case Check(comparison=comparison):
+            return comparison == "re"
 
 
 def _every(inner: list[Predicate]) -> Predicate:
@@ -156,7 +169,9 @@ def _check(check: Check, layout: Layout) -> Predicate:
             return lambda values: bool(values[there])
         case "lt" | "lte" | "gt" | "gte":
             return _number(check.comparison, float(wanted[0]), layout.slot(check.field, "unchanged"))
-        case "same as" | "starts with field" | "ends with field":
+        case "minute" | "hour" | "day" | "week" | "month" | "year":
+            return _part_of_time(check.comparison, {int(one) for one in wanted}, layout.slot(check.field, "unchanged"))
+        case "same as" | "starts with field" | "ends with field" | "contains field":
             return _two_fields(check, layout)
         case "null":
             slot = layout.slot(check.field, "lower")
@@ -184,7 +199,7 @@ def _text(comparison: str, wanted: tuple[str, ...], slot: int) -> Predicate:
 
 
 def _contains(wanted: tuple[str, ...], slot: int) -> Predicate:
-    gated = [(part, _rarest(part)) for part in wanted]
+    gated: list[tuple[str, Trigram | None]] = []  # made for the first long text: most rules never see one
 
     def contains(values: Values) -> bool:
         text = values[slot]
@@ -193,6 +208,8 @@ def _contains(wanted: tuple[str, ...], slot: int) -> Predicate:
                 if part in text:
                     return True
             return False
+        if not gated:
+            gated.extend((part, rarest_trigram(part)) for part in wanted)
         trigrams = values.trigrams(slot)
         for part, trigram in gated:  # noqa: SIM110 - as above
             if (trigram is None or trigram in trigrams) and part in text:
@@ -202,13 +219,13 @@ def _contains(wanted: tuple[str, ...], slot: int) -> Predicate:
     return contains
 
 
-def _rarest(part: str) -> _Trigram | None:
+def rarest_trigram(part: str) -> Trigram | None:
     """Return the rarest trigram of a word; None if it is shorter than that."""
     trigrams = list(zip(part, part[1:], part[2:], strict=False))
     return max(trigrams, key=_rarity, default=None)
 
 
-def _rarity(trigram: _Trigram) -> int:
+def _rarity(trigram: Trigram) -> int:
     return sum(_COMMON.index(letter) if letter in _COMMON else len(_COMMON) for letter in trigram)
 
 
@@ -235,7 +252,7 @@ class _Expression(Protocol):
 
 
 def _expression(wanted: tuple[str, ...], slot: int) -> Predicate:
-    expressions: list[_Expression] = [engine.compile(one) for one in wanted]
+    expressions = _joined(wanted)
 
     def found(values: Values) -> bool:
         text = values[slot][:MAX_REGEX_CHARS]
@@ -244,6 +261,17 @@ def _expression(wanted: tuple[str, ...], slot: int) -> Predicate:
         return any(expression.search(text) for expression in expressions)
 
     return found
+
+
+def _joined(wanted: tuple[str, ...]) -> list[_Expression]:
+    """Return the expressions as one, if that is possible: each search has its price."""
+    each: list[_Expression] = [engine.compile(one) for one in wanted]  # raises for an invalid one
+    if len(wanted) < 2:
+        return each
+    try:
+        return [engine.compile("|".join(f"(?:{one})" for one in wanted))]
+    except UNUSABLE:  # together they are too large
+        return each
 
 
 def _network(wanted: tuple[str, ...], slot: int) -> Predicate:
@@ -278,6 +306,24 @@ def _number(comparison: str, bound: float, slot: int) -> Predicate:
     return compared
 
 
+def _part_of_time(part: str, wanted: set[int], slot: int) -> Predicate:
+    """Compare a part of a time as it is written, without converting its zone; without a year, neither week nor year."""
+
+    def compared(values: Values) -> bool:
+        text = values[slot]
+        if lacks_year := text.startswith("--"):
+            text = f"2000-{text[2:]}"
+        try:
+            moment = datetime.fromisoformat(text)
+        except ValueError:
+            return False
+        if part in ("week", "year"):
+            return not lacks_year and (moment.year if part == "year" else moment.isocalendar().week) in wanted
+        return getattr(moment, part) in wanted
+
+    return compared
+
+
 def _two_fields(check: Check, layout: Layout) -> Predicate:
     here, there = layout.slot(check.field, "lower"), layout.slot(check.values[0], "lower")
     match check.comparison:
@@ -285,5 +331,7 @@ def _two_fields(check: Check, layout: Layout) -> Predicate:
             return lambda values: bool(values[there]) and values[here].startswith(values[there])
         case "ends with field":
             return lambda values: bool(values[there]) and values[here].endswith(values[there])
+        case "contains field":
+            return lambda values: bool(values[there]) and values[there] in values[here]
         case _:
             return lambda values: bool(values[there]) and values[here] == values[there]

@@ -8,7 +8,8 @@ from importlib import resources
 
 import msgspec
 
-from svc.assistant.sigma.compile import Rejected, RuleError, compile_text
+from svc.assistant.sigma.compile import Rejected, compile_texts
+from svc.assistant.sigma.compile_set import RuleError
 from svc.assistant.sigma.engine import LEVELS, Rule
 from svc.assistant.sigma.tables import OURS, RuleTable
 
@@ -24,10 +25,10 @@ def compile_ours() -> bytes:
     """
     texts = {file.name: file.read_text("utf-8") for file in _FOLDER.iterdir() if file.name.endswith(".yml")}
     rules: list[Rule] = []
-    for name, text in sorted(texts.items()):
-        for compiled in compile_text(text, file=name):
-            if isinstance(compiled, Rejected):
-                raise RuleError(f"{name}: {compiled.title}: {compiled.reason}")
+    for compiled in compile_texts(sorted(texts.items())):
+        if isinstance(compiled, Rejected):
+            raise RuleError(f"{compiled.file}: {compiled.title}: {compiled.reason}")
+        if isinstance(compiled, Rule):
             rules.append(compiled)
     rules.sort(key=lambda rule: (LEVELS.index(rule.level), rule.id))
     digest = hashlib.sha256("".join(texts[name] for name in sorted(texts)).encode()).hexdigest()

@@ -5,10 +5,12 @@ A set is one JSON file in the user's knowledge folder, ``rules/<name>.json``, re
 
 from __future__ import annotations
 
+from functools import cache
+
 import msgspec
 
 from svc.assistant.knowledge import load, user_folder
-from svc.assistant.sigma.engine import LEVELS, Rule
+from svc.assistant.sigma.engine import LEVELS, Filter, Rule, filtered
 
 OURS = "compiled"
 """Name of our own set; no user's set may have it."""
@@ -21,6 +23,8 @@ class RuleTable(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     version: str
     date: str
     rules: tuple[Rule, ...]
+    filters: tuple[Filter, ...] = ()
+    """They limit the rules of all sets."""
 
 
 class UnreadableSet(msgspec.Struct, frozen=True):
@@ -30,9 +34,14 @@ class UnreadableSet(msgspec.Struct, frozen=True):
     reason: str
 
 
+@cache
+def _ours() -> RuleTable:
+    return load(f"rules/{OURS}.json", RuleTable, __package__)
+
+
 def load_tables() -> dict[str, RuleTable | UnreadableSet]:
     """Return every set by name, our own first."""
-    tables: dict[str, RuleTable | UnreadableSet] = {OURS: load(f"rules/{OURS}.json", RuleTable, __package__)}
+    tables: dict[str, RuleTable | UnreadableSet] = {OURS: _ours()}
     for file in sorted((user_folder() / "rules").glob("*.json")):
         if file.stem == OURS:
             continue
@@ -53,12 +62,14 @@ class LoadedRules(msgspec.Struct, frozen=True):
 def load_rules() -> LoadedRules:
     """Return all readable rules, the most severe first; a rule in several sets (same ID) runs once."""
     seen: dict[str, Rule] = {}
+    filters: list[Filter] = []
     unreadable: list[UnreadableSet] = []
     for table in load_tables().values():
         if isinstance(table, UnreadableSet):
             unreadable.append(table)
             continue
+        filters += table.filters
         for rule in table.rules:
             seen.setdefault(rule.id or f"{rule.title} {rule.author}", rule)
-    ranked = sorted(seen.values(), key=lambda rule: LEVELS.index(rule.level))
+    ranked = sorted(filtered(seen.values(), filters), key=lambda rule: LEVELS.index(rule.level))
     return LoadedRules(tuple(ranked), tuple(unreadable))

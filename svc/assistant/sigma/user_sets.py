@@ -15,9 +15,9 @@ import msgspec
 
 from svc._atomic_file import write_atomic
 from svc.assistant.knowledge import user_folder
-from svc.assistant.sigma.compile import Rejected, compile_text
-from svc.assistant.sigma.engine import Rule
-from svc.assistant.sigma.tables import OURS, RuleTable
+from svc.assistant.sigma.compile import Rejected, compile_texts
+from svc.assistant.sigma.engine import Filter, Rule
+from svc.assistant.sigma.tables import OURS, RuleTable, load_tables
 
 MAX_FILES = 50_000  # the largest public collection has 4,000
 MAX_FILE_BYTES = 1024 * 1024  # of one rule file; the longest public ones have 50 kB
@@ -56,8 +56,12 @@ def rule_files(folder: Path) -> list[Path]:
     return files
 
 
-def compiled(files: list[Path], folder: Path) -> Iterator[Rule | Rejected]:
-    """Yield the rules of each file in order; a Rejected names the file relative to ``folder``."""
+def compiled(files: list[Path], folder: Path) -> Iterator[Rule | Filter | Rejected]:
+    """Yield the rules and filters of the files; a Rejected names the file relative to ``folder``.
+
+    Correlation rules may refer to rules of any of the files, and to the built-in ones.
+    """
+    texts: list[tuple[str, str]] = []
     for file in files:
         name = str(file.relative_to(folder)) if file.is_relative_to(folder) and file != folder else file.name
         try:
@@ -69,14 +73,18 @@ def compiled(files: list[Path], folder: Path) -> Iterator[Rule | Rejected]:
         if len(content) > MAX_FILE_BYTES:
             yield Rejected(file=name, title="", reason=f"larger than {MAX_FILE_BYTES:,} bytes ({len(content):,})")
             continue
-        yield from compile_text(text, file=name)
+        texts.append((name, text))
+    ours = load_tables()[OURS]
+    yield from compile_texts(texts, known=ours.rules if isinstance(ours, RuleTable) else ())
 
 
-def save_set(name: str, folder: Path, rules: list[Rule]) -> Path:
+def save_set(name: str, folder: Path, rules: list[Rule], filters: list[Filter]) -> Path:
     """Save the set, replacing one of the same name, and return its file."""
-    version = hashlib.sha256(msgspec.json.encode(rules)).hexdigest()[:12]
+    version = hashlib.sha256(msgspec.json.encode((rules, filters))).hexdigest()[:12]
     today = datetime.now(UTC).date().isoformat()
-    table = RuleTable(source=str(folder.resolve()), version=version, date=today, rules=tuple(rules))
+    table = RuleTable(
+        source=str(folder.resolve()), version=version, date=today, rules=tuple(rules), filters=tuple(filters)
+    )
     file = user_folder() / "rules" / f"{name}.json"
     write_atomic(file, msgspec.json.encode(table), mode=None)
     return file

@@ -22,7 +22,11 @@ from svc.assistant.skills.cwe import answer as weakness
 from svc.assistant.skills.decode import answer as decode
 from svc.assistant.skills.events import answer as events
 from svc.assistant.skills.hash_types import answer as hash_kind
+from svc.assistant.skills.host_artefacts import answer as host_artefacts
 from svc.assistant.skills.indicators import answer as indicators
+from svc.assistant.skills.indicators.intel import answer as threat_intel
+from svc.assistant.skills.indicators.search import answer as indicator_search
+from svc.assistant.skills.indicators.yara import answer as yara
 from svc.assistant.skills.logins import answer as auth_log
 from svc.assistant.skills.mail import answer as mail
 from svc.assistant.skills.office import answer as office
@@ -39,8 +43,12 @@ from svc.messages import Toolset, Vendor
 SECTIONS: tuple[Section, ...] = (
     auth_log.SECTION,
     events.SECTION,
+    host_artefacts.SECTION,
     pcap.SECTION,
     mail.SECTION,
+    threat_intel.SECTION,
+    indicator_search.SECTION,
+    yara.SECTION,
     indicators.SECTION,
     decode.SECTION,
     cvss.SECTION,
@@ -101,9 +109,11 @@ def skill_of_kind(kind: str) -> Skill | None:
     return next((skill for skill in SKILLS if kind in skill.kinds), None)
 
 
-def enabled(*, use_experimental: bool) -> tuple[Skill, ...]:
-    """The skills of the stable model, or of the experimental one."""
-    return tuple(skill for skill in SKILLS if use_experimental or not skill.is_experimental)
+def enabled(*, use_experimental: bool, disabled: frozenset[str] = frozenset()) -> tuple[Skill, ...]:
+    """The skills of the stable model, or of the experimental one, without the disabled ones."""
+    return tuple(
+        skill for skill in SKILLS if (use_experimental or not skill.is_experimental) and skill.name not in disabled
+    )
 
 
 def abilities() -> list[str]:

@@ -65,7 +65,7 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
         parts, traits = with_facts(findings, FilePart), with_facts(findings, FileTrait)
         if not parts and not traits:
             return "**Not examined:** no file of a supported format could be read."
-        return f"**{plural(len(parts), 'part')} and {plural(len(traits), 'trait')}** of the files inspected before."
+        return f"**{plural(len(parts), 'part')} and {plural(len(traits), 'trait')}** from the files inspected earlier."
     damaged = {
         trait.evidence[0].source
         for trait in with_facts(findings, FileTrait)

@@ -234,7 +234,7 @@ class Inspection:
             f"{DAMAGED_TRAIT}{what.replace(' ', '_')}",
             f"Damaged {what}",
             severity=Severity.LOW,
-            why="this part does not follow its format; its content was not examined",
+            why="this part violates its file format; its content was not examined",
             value=" ".join(reason.split()),
             offset=offset,
         )

@@ -39,7 +39,7 @@ class Activity:
     """Counts moments by source."""
 
     def __init__(self) -> None:
-        self._cells: Counter[tuple[int, str]] = Counter()
+        self._cells: dict[tuple[int, str], int] = {}
         self._sources: set[str] = set()
         self._seconds = _LENGTHS[0]
         self._first: Stamp | None = None
@@ -55,7 +55,8 @@ class Activity:
                 self._sources.add(source)
             else:
                 source = ""
-        self._cells[int((stamp.seconds - self._midnight) // self._seconds), source] += count
+        cell = int((stamp[0] - self._midnight) // self._seconds), source
+        self._cells[cell] = self._cells.get(cell, 0) + count
         if len(self._cells) > MAX_CELLS:
             self._coarsen(MAX_CELLS // 2)
 
@@ -73,10 +74,11 @@ class Activity:
         bins = [number for number, _ in self._cells]
         return max(bins) - min(bins) + 1
 
-    def _joined(self, factor: int) -> Counter[tuple[int, str]]:
-        joined: Counter[tuple[int, str]] = Counter()
+    def _joined(self, factor: int) -> dict[tuple[int, str], int]:
+        joined: dict[tuple[int, str], int] = {}
         for (number, source), count in self._cells.items():
-            joined[number // factor, source] += count
+            cell = number // factor, source
+            joined[cell] = joined.get(cell, 0) + count
         return joined
 
     def histogram(self) -> Histogram:

@@ -44,12 +44,15 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     """A tool, and when the plan selects it.
 
     ``strong`` words select it anywhere in a question, ``weak`` ones only in a clause that names no other skill.
+    ``file_words`` are ordinary words ("what ran?") that select it as strong ones do, if a file that it claims is there.
     ``content`` matches material in a prompt that the skill can read; ``looks`` matches a prompt that consists only of
     such material. ``labels`` are the file types that it reads; ``claims`` are those for which it is run if no word
     names a skill; ``file_names`` (whole names) claims files whose type is known only after unpacking.
-    ``takes`` names the options it understands: ``after`` and ``before`` (a time of day), ``now`` (a date and time, ISO
-    8601), ``question`` (the question without pasted material). ``facts`` are the structs of its findings, the most
-    important first. ``covers`` names skills whose answer this one includes, so that weak words do not add them.
+    ``takes`` names the options it understands: ``after``, ``before``, ``days`` and ``outside`` (a part of each day
+    or week), ``now`` (a date and time, ISO 8601), ``question`` (the question without pasted material). ``facts``
+    are the structs of its findings, the most important first. ``covers`` names skills whose answer this one
+    includes, so that weak words do not add them.
+    ``leads`` names skills that run first to prepare this one: if both ran, this one's verdict and facts stand for both.
     ``also`` are file types that another skill claims, but that this one reads, too, if the question is open ("what
     happened?"). ``defers_to`` names skills to which it leaves such files if the same words name both.
     ``reads_question``: the words of a question can be all that it needs ("what is T1003?"); any other skill runs only
@@ -65,6 +68,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     facts: tuple[type[Facts], ...]
     strong: re.Pattern[str]
     weak: re.Pattern[str] = NEVER
+    file_words: re.Pattern[str] = NEVER
     content: re.Pattern[str] = NEVER
     looks: re.Pattern[str] = NEVER
     labels: frozenset[str] = READABLE_LABELS
@@ -72,6 +76,7 @@ class Skill(msgspec.Struct, frozen=True, kw_only=True):
     file_names: re.Pattern[str] = NEVER
     takes: frozenset[str] = frozenset()
     covers: frozenset[str] = frozenset()
+    leads: frozenset[str] = frozenset()
     also: frozenset[str] = frozenset()
     defers_to: frozenset[str] = frozenset()
     reads_question: bool = False

@@ -32,7 +32,7 @@ class MemberEnd(msgspec.Struct, frozen=True, kw_only=True, tag="member"):
 
 
 class ArchiveEnd(msgspec.Struct, frozen=True, kw_only=True, tag="archive"):
-    """The last frame of an archive. ``form`` is "" if the file is none.
+    """The last frame of an archive. ``form`` is "" if the file is not an archive.
 
     ``unfinished`` says why further members were not read, and is "" if all were; ``notes`` are complete phrases.
     """

@@ -11,8 +11,6 @@ import gc
 import io
 import os
 import pickle
-import resource
-import signal
 import socket
 from collections.abc import Callable, Mapping, Sequence
 from typing import BinaryIO
@@ -20,6 +18,7 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.turn import TurnFile
+from svc.assistant.workers import own_limits
 
 HEADER_BYTES = 4
 MEMORY_BYTES = 1024 * 1024 * 1024
@@ -84,26 +83,21 @@ def unpack_reply(body: bytes, files: Sequence[TurnFile]) -> object:
 
 def serve(connection: socket.socket, cpu_seconds: float) -> None:
     """The main function of the process: answer calls until the other end is closed."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)  # ends the process, even within a search by ``re``
+    own_limits.ignore_interrupts()
+    own_limits.prepare_call_limit()
     gc.freeze()  # imported modules are never garbage
     os.environ.clear()  # readers of hostile text must not see the parent's secrets
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
-    resource.setrlimit(
-        resource.RLIMIT_DATA, (MEMORY_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_BYTES, hard), hard)
-    )
+    own_limits.apply(MEMORY_BYTES)
     with connection, connection.makefile("rwb") as stream:
         while len(header := stream.read(HEADER_BYTES)) == HEADER_BYTES:
             body = stream.read(int.from_bytes(header, "big"))
-            signal.setitimer(signal.ITIMER_PROF, cpu_seconds)
+            own_limits.limit_call(cpu_seconds)
             reply = _reply(body)
-            signal.setitimer(signal.ITIMER_PROF, 0)
+            own_limits.limit_call(0)
             try:
                 stream.write(len(reply).to_bytes(HEADER_BYTES, "big") + reply)
                 stream.flush()
-            except BrokenPipeError:
+            except ConnectionError:
                 return
 
 

@@ -7,18 +7,16 @@ what runs inside. A call that uses too much processor time is killed and refused
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import multiprocessing.context
-import signal
 import socket
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from svc.assistant.workers import function_process
+from svc.assistant.workers import function_process, own_limits
 from svc.assistant.workers.fair_queue import FairQueue
-from svc.assistant.workers.forkserver import CONTEXT, choose_socket_folder, exit_code, start
-from svc.assistant.workers.function_process import HEADER_BYTES, pack_call, unpack_reply
+from svc.assistant.workers.function_process import HEADER_BYTES, MEMORY_BYTES, pack_call, unpack_reply
 from svc.assistant.workers.payer import PAYER
+from svc.assistant.workers.starting import Process, Starter, connect, exit_code, start
+from svc.assistant.workers.watch import Confinement, Watch
 from svc.errors import TooLargeError, UnavailableError
 
 PROCESSES = 2  # calls of all accounts at the same time
@@ -36,16 +34,30 @@ class _Process:
 
     def __init__(
         self,
-        process: multiprocessing.context.ForkServerProcess,
+        process: Process,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
         self._process = process
         self._reader = reader
         self._writer = writer
+        self._confinement = Confinement(process, MEMORY_BYTES)
+        self.used_up = False  # the processor time of the last call
 
-    async def ask(self, body: bytes) -> bytes | None:
+    async def ask(self, body: bytes, cpu_seconds: float) -> bytes | None:
         """The reply to a call, or None if the process ended."""
+        watch = Watch(
+            self._process,
+            memory_bytes=MEMORY_BYTES,
+            cpu_seconds=None if own_limits.limits_calls() else cpu_seconds,
+        )
+        try:
+            return await self._ask(body)
+        finally:
+            watch.stop()
+            self.used_up = watch.excess == "cpu"
+
+    async def _ask(self, body: bytes) -> bytes | None:
         try:
             self._writer.write(len(body).to_bytes(HEADER_BYTES, "big"))
             self._writer.write(body)
@@ -58,10 +70,13 @@ class _Process:
     async def end(self) -> int | None:
         """Stop the process if it still runs; returns its exit code."""
         self._writer.close()
-        with contextlib.suppress(ValueError):  # reaped already
+        try:
             self._process.kill()
             return await exit_code(self._process, REAP_SECONDS)
-        return None
+        except ValueError:  # reaped already
+            return None
+        finally:
+            self._confinement.end()
 
     async def ended(self) -> int | None:
         """The exit code of a process that closed its end."""
@@ -79,6 +94,7 @@ class FunctionProcesses:
 
     def __init__(self, *, processes: int = PROCESSES, cpu_seconds: float = CPU_SECONDS) -> None:
         self._slots = FairQueue(processes, LANES)
+        self._starter = Starter()
         self._cpu_seconds = cpu_seconds
         self._idle: list[_Process] = []
         self._ending: set[asyncio.Task[int | None]] = set()
@@ -115,15 +131,17 @@ class FunctionProcesses:
         return returned
 
     async def _ask(self, process: _Process, body: bytes, *, is_new: bool) -> bytes | None:
-        """The reply to a call; None if a process that waited for calls had ended for another reason than this call."""
+        """The reply to a call; None if a process that waited for calls had ended for a reason other than this call."""
         is_kept = False
         try:
             async with asyncio.timeout(WALL_SECONDS):
-                reply = await process.ask(body)
+                reply = await process.ask(body, self._cpu_seconds)
             if reply is None:
                 code = await process.ended()
-                if is_new or code == -signal.SIGPROF:
-                    raise _failure(code, self._cpu_seconds)
+                if process.used_up or own_limits.is_call_limit(code):
+                    raise _took_too_long(self._cpu_seconds)
+                if is_new:
+                    raise RuntimeError(f"the process that reads questions ended (exit status {code})")
             is_kept = reply is not None and not self._is_closed
         except TimeoutError:
             raise _took_too_long(WALL_SECONDS) from None
@@ -155,13 +173,13 @@ class FunctionProcesses:
 
     async def _start(self) -> _Process:
         """Start a process, in a thread because the first start waits for the forkserver's imports."""
-        choose_socket_folder()
+        self._starter.prepare()
         ours, theirs = socket.socketpair()
-        process = CONTEXT.Process(target=function_process.serve, args=(theirs, self._cpu_seconds), daemon=True)
+        process = self._starter.process(function_process.serve, theirs, self._cpu_seconds)
         try:
             async with self._launching:
                 await asyncio.to_thread(start, process)
-            return _Process(process, *await asyncio.open_unix_connection(sock=ours))
+            return _Process(process, *await connect(ours))
         except (OSError, EOFError, RuntimeError) as error:
             ours.close()
             raise UnavailableError(
@@ -181,10 +199,3 @@ def _took_too_long(seconds: float) -> TooLargeError:
     return TooLargeError(
         f"the question took too long to read (more than {seconds:g} s). Shorten it, or attach long material as a file"
     )
-
-
-def _failure(code: int | None, cpu_seconds: float) -> Exception:
-    """What the exit code of a process that ended within a call says."""
-    if code == -signal.SIGPROF:
-        return _took_too_long(cpu_seconds)
-    return RuntimeError(f"the process that reads questions ended (exit status {code})")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from svc.assistant.findings import Coverage, Facts, Gap, InputKind, Progress, ToolEvent, finding_type
+from svc.assistant.findings import Coverage, Facts, Gap, InputKind, NamesSeen, Progress, ToolEvent, finding_type
 from svc.assistant.turn import KeptResults
 from svc.assistant.workers.frames import InputSearched, MemberFrame
 from svc.assistant.workers.kept_results import Asks
@@ -46,5 +46,9 @@ WorkerItem = ToolEvent | MemberFrame | InputSearched | Done
 @lru_cache
 def frame_decoder(facts: tuple[type[Facts], ...]) -> msgspec.msgpack.Decoder[Frame]:
     """Return the decoder of frames whose findings hold one of ``facts``."""
-    kinds = Progress | Gap | Coverage | MemberFrame | InputSearched | Done | Crashed | finding_type(facts)
+    kinds = Progress | Gap | Coverage | NamesSeen | MemberFrame | InputSearched | Done | Crashed | finding_type(facts)
     return msgspec.msgpack.Decoder(kinds)
+
+
+class JobEnd(msgspec.Struct, frozen=True):
+    """A job of several that run at the same time has ended."""

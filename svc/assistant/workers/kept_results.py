@@ -17,7 +17,7 @@ from pathlib import Path
 import msgspec
 
 from svc._version import __version__
-from svc.assistant.findings import AnyFinding, Finding, ToolEvent, ToolFailure
+from svc.assistant.findings import AnyFinding, Finding, Gap, ToolEvent, ToolFailure
 from svc.assistant.turn import KeptResults
 
 if sys.version_info >= (3, 14):
@@ -85,8 +85,11 @@ class Recording:
         self._may_be_kept = True
 
     def add(self, event: ToolEvent) -> None:
-        """Record an event; a run that failed is not kept."""
+        """Record an event; a run that failed, or that had too little time, is not kept."""
         if not self._may_be_kept:
+            return
+        if isinstance(event, Gap) and event.is_passing:
+            self._may_be_kept, self._pieces = False, []
             return
         body = _encoder.encode(event)
         self._size += len(body)

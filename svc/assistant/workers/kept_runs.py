@@ -11,7 +11,7 @@ from typing import ParamSpec, Protocol, TypeVar
 import msgspec
 
 from svc.assistant import knowledge
-from svc.assistant.findings import Coverage, Finding, Gap, InstructionText, Progress, ToolEvent
+from svc.assistant.findings import Coverage, Finding, Gap, InstructionText, NamesSeen, Progress, ToolEvent
 from svc.assistant.turn import KeptResults
 from svc.assistant.workers.frames import InputSearched
 from svc.assistant.workers.job import Job, WorkerItem, frame_decoder
@@ -84,13 +84,13 @@ async def _recorded(pool: Pool, job: Job, results: KeptResults, names: RunNames)
                     recording = Recording()
                 case Done():
                     await recording.keep(results, names.findings[0])
-                case Gap() | Coverage() | Finding():
+                case Gap() | Coverage() | NamesSeen() | Finding():
                     recording.add(item)
             yield item
 
 
 async def _repeated(pool: Pool, job: Job, earlier: KeptRun) -> AsyncGenerator[WorkerItem, None]:
-    yield Progress(text=f"{job.name}: read for an earlier question, using what was found then")
+    yield Progress(text=f"{job.name}: already read for an earlier question, using those findings")
     question = job.options.get("question")
     answers = {} if job.asks is None or question is None else await pool.call(job.asks, question)
     async for event in _events(earlier, job):
@@ -102,7 +102,7 @@ async def _events(run: KeptRun, job: Job) -> AsyncGenerator[ToolEvent, None]:
     for number, body in enumerate(run.events(), start=1):
         event = decoder.decode(body)
         is_text = isinstance(event, Finding) and isinstance(event.facts, InstructionText)
-        if isinstance(event, Gap | Coverage | Finding) and (job.looks_for_instructions or not is_text):
+        if isinstance(event, Gap | Coverage | NamesSeen | Finding) and (job.looks_for_instructions or not is_text):
             yield event
         if number % EVENTS_AT_ONCE == 0:
             await asyncio.sleep(0)

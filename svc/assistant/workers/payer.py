@@ -1,4 +1,5 @@
-"""Who a turn's work is for: the account whose share of the workers it uses, and where the used seconds are counted.
+"""Who a turn's work is for, and until when: the account whose share of the workers it uses, where the used seconds are
+counted, the turn's end, and whether its client cancelled it.
 
 A context variable, because every task of a turn inherits it: a job is charged to the turn that started it, whichever
 part of the assistant did.
@@ -6,6 +7,7 @@ part of the assistant did.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from contextvars import ContextVar
 
@@ -28,3 +30,52 @@ class Payer(msgspec.Struct, frozen=True):
 
 PAYER: ContextVar[Payer] = ContextVar("svc_payer", default=Payer())  # noqa: B039  # frozen
 """The payer of the current task's jobs."""
+
+
+class StopRequest:
+    """Whether a turn should end now with what it has found, because its client cancelled it.
+
+    The service sets it. Before that, an assistant that can answer from a part of the evidence must have called
+    ``heed``; otherwise the turn ends at once.
+    """
+
+    def __init__(self) -> None:
+        self._event = asyncio.Event()
+        self.is_heeded: bool = False
+
+    @property
+    def is_requested(self) -> bool:
+        """Whether the turn should end."""
+        return self._event.is_set()
+
+    def heed(self) -> None:
+        """Promise to answer soon after a request with what was found until then."""
+        self.is_heeded = True
+
+    def request(self) -> None:
+        """Ask the turn to end."""
+        self._event.set()
+
+    async def wait(self) -> None:
+        """Return once the turn should end."""
+        await self._event.wait()
+
+
+TURN_END: ContextVar[float | None] = ContextVar("svc_turn_end", default=None)
+"""When the current turn's jobs must have ended, by the event loop's clock: a job that would take longer stops reading
+before that, so that the turn has an answer. None if the turn has no limit."""
+
+STOP: ContextVar[StopRequest | None] = ContextVar("svc_stop", default=None)
+"""Asks the current turn to end early. None if nothing can cancel it."""
+
+
+def heed_stop() -> None:
+    """Promise that the current turn answers soon after a request to stop with what it found until then."""
+    if (stop := STOP.get()) is not None:
+        stop.heed()
+
+
+def is_stopped() -> bool:
+    """Whether the current turn should end."""
+    stop = STOP.get()
+    return stop is not None and stop.is_requested

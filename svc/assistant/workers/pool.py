@@ -2,14 +2,13 @@
 
 Decides how many run, when a job has taken too long, and what is reported about a process that died; ``fair_queue.py``
 decides whose job is next, ``job_limits.py`` how long it may take, and ``process.py`` is what runs inside. Processes
-come from multiprocessing's forkserver, which has imported the tools' libraries once.
+start as ``starting.py`` decides; ``watch.py`` enforces the limits that the platform does not.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import multiprocessing.context
 import os
 import signal
 import socket
@@ -30,17 +29,21 @@ from svc.assistant.findings import (
     ToolEvent,
     ToolFailure,
 )
+from svc.assistant.turn import WorkerLoad
+from svc.assistant.workers import own_limits
 from svc.assistant.workers import process as worker_process
 from svc.assistant.workers.fair_queue import FairQueue
-from svc.assistant.workers.forkserver import CONTEXT, choose_socket_folder, exit_code, start
 from svc.assistant.workers.frames import InputSearched, MemberFrame
 from svc.assistant.workers.functions import FunctionProcesses
-from svc.assistant.workers.job import Job, WorkerItem, frame_decoder
-from svc.assistant.workers.job_limits import is_small, limits_for, size_of
+from svc.assistant.workers.job import Job, JobEnd, WorkerItem, frame_decoder
+from svc.assistant.workers.job_limits import announcement, is_small, limits_for, size_of, unpacked_bytes
 from svc.assistant.workers.kept_runs import kept_run
 from svc.assistant.workers.machine import processors, share_of_memory
-from svc.assistant.workers.payer import PAYER
+from svc.assistant.workers.payer import PAYER, STOP, TURN_END, StopRequest, is_stopped
 from svc.assistant.workers.process import Crashed, Done, Frame, JobRequest, Limits, pack
+from svc.assistant.workers.reading_budget import STOPPED
+from svc.assistant.workers.starting import Process, Starter, connect, exit_code, start
+from svc.assistant.workers.watch import Confinement, Excess, Watch, give_way
 from svc.errors import UnavailableError
 from svc.messages import TaskProgress
 from svc.progress import Meter
@@ -52,15 +55,15 @@ LANES = 2  # beside the slots, for accounts that have no job running (fair_queue
 QUEUE = 64  # jobs of one account that may wait for a worker; further ones are refused
 QUEUE_OF_ALL = 1_024  # the same of all accounts together
 PATIENCE_SECONDS = 1.0  # after that a job gives way to younger ones: most take less
-LONG_JOB_NICE = 10  # a tenth of the processor's time beside a young job
 RETRY_AFTER_SECONDS = 5.0
 REAP_SECONDS = 5.0
+STOP_SECONDS = 6.0  # for a stopped job to report what it found
 _PENDING_ITEMS = 256  # of parallel jobs, not yet taken by the turn
 T = TypeVar("T")
 P = ParamSpec("P")
 
 
-_Items = asyncio.Queue[tuple[int, ToolEvent | None] | Exception | None]
+_Items = asyncio.Queue[tuple[int, ToolEvent | JobEnd | None] | Exception | None]
 
 
 class _Worker:
@@ -68,15 +71,28 @@ class _Worker:
 
     def __init__(
         self,
-        process: multiprocessing.context.ForkServerProcess,
+        process: Process,
         reader: asyncio.StreamReader,
         writer: asyncio.StreamWriter,
     ) -> None:
         self.process = process
         self._reader = reader
         self._writer = writer
+        self._watch: Watch | None = None
+        self._confinement: Confinement | None = None
+
+    @property
+    def excess(self) -> Excess | None:
+        """The limit for which the process was killed from outside."""
+        return self._watch.excess if self._watch is not None else None
 
     async def send(self, job: Job, limits: Limits) -> None:
+        self._confinement = Confinement(self.process, limits.memory_bytes)
+        self._watch = Watch(
+            self.process,
+            memory_bytes=limits.memory_bytes,
+            cpu_seconds=None if own_limits.has_resource_limits() else limits.cpu_seconds,
+        )
         path = os.fspath(job.source) if isinstance(job.source, Path) else None
         request = JobRequest(
             tool=job.tool,
@@ -96,10 +112,15 @@ class _Worker:
             self._writer.write(job.source)
         await self._writer.drain()
 
+    def stop_reading(self) -> None:
+        """Ask the process to report soon what it has found so far."""
+        with contextlib.suppress(ConnectionError):  # it died already
+            self._writer.write(worker_process.STOP_READING)
+
     def give_way(self) -> None:
         """Lower the process's priority, so that younger jobs are not slowed down."""
         with contextlib.suppress(OSError, ValueError):  # it has ended
-            os.setpriority(os.PRIO_PROCESS, self.process.pid or 0, LONG_JOB_NICE)
+            give_way(self.process.pid or 0)
 
     async def receive(self, decoder: msgspec.msgpack.Decoder[Frame]) -> Frame | None:
         """The next frame, or None if the process is gone."""
@@ -111,6 +132,8 @@ class _Worker:
 
     def kill(self) -> None:
         """Stop the process now; ``reap`` collects its exit code."""
+        if self._watch is not None:
+            self._watch.stop()
         self._writer.close()
         self.process.kill()
 
@@ -120,6 +143,31 @@ class _Worker:
             return await exit_code(self.process, REAP_SECONDS)
         finally:
             self._writer.close()
+            if self._confinement is not None:
+                self._confinement.end()
+
+
+class _Stopping:
+    """Stops a job once its turn should end: it may report what it found, and is killed if that takes too long."""
+
+    def __init__(self, worker: _Worker) -> None:
+        self.is_killed = False
+        self._worker = worker
+        self._task: asyncio.Task[None] | None = None
+        if (request := STOP.get()) is not None:
+            self._task = asyncio.create_task(self._stop(request))
+
+    async def _stop(self, request: StopRequest) -> None:
+        await request.wait()
+        self._worker.stop_reading()
+        await asyncio.sleep(STOP_SECONDS)
+        self.is_killed = True
+        self._worker.process.kill()
+
+    def end(self) -> None:
+        """The job is over."""
+        if self._task is not None:
+            self._task.cancel()
 
 
 class _Counts:
@@ -151,7 +199,7 @@ class Workers:
         self._queue = queue
         self._most = limits or Limits()
         self.set_count(slots)
-        self._preload = (worker_process.__name__, *preload)
+        self._starter = Starter((worker_process.__name__, *preload))
         self._functions = FunctionProcesses()
         self._launches = 0
         self._idle: asyncio.Queue[_Worker | OSError] = asyncio.Queue()
@@ -175,14 +223,18 @@ class Workers:
         return self._slots.waiting
 
     @property
+    def load(self) -> WorkerLoad:
+        """How many jobs may run at the same time, run and wait."""
+        return WorkerLoad(slots=self._slot_count, busy=self._slots.running, waiting=self._slots.waiting)
+
+    @property
     def idle(self) -> int:
         """The number of processes that wait for a job."""
         return self._idle.qsize()
 
     async def start(self) -> None:
         """Start processes ahead of jobs; returns before they are ready."""
-        choose_socket_folder()
-        CONTEXT.set_forkserver_preload(list(self._preload))
+        self._starter.prepare()
         for _ in range(self._slot_count):
             self._launch_if_needed()
 
@@ -222,11 +274,11 @@ class Workers:
                 if not isinstance(item, MemberFrame | InputSearched | Done):
                     yield item
 
-    async def run_all(self, jobs: Sequence[Job]) -> AsyncGenerator[tuple[int, ToolEvent | None], None]:
+    async def run_all(self, jobs: Sequence[Job]) -> AsyncGenerator[tuple[int, ToolEvent | JobEnd | None], None]:
         """Run jobs as ``run`` does, as many at a time as there are workers.
 
         Yields:
-            The index of the job with an item of it, as they come; None is the job's start.
+            The index of the job with an item of it, as they come; None is the job's start, JobEnd its end.
         """
         items: _Items = asyncio.Queue(maxsize=_PENDING_ITEMS)
         waiting = deque(enumerate(jobs))
@@ -255,6 +307,7 @@ class Workers:
                 async with contextlib.aclosing(self.run(job)) as yields:
                     async for item in yields:
                         await items.put((index, item))
+                await items.put((index, JobEnd()))
             await items.put(None)
         except Exception as error:  # noqa: BLE001 - raised again by the consumer
             await items.put(error)
@@ -268,6 +321,9 @@ class Workers:
             ahead = plural(self._slots.waiting_of(account), "job")
             yield Progress(text=f"queued: {plural(self._slots.running, 'worker')} busy, {ahead} ahead")
         async with self._slot(is_small=small):
+            if is_stopped():
+                yield Gap(text=f"not examined: {STOPPED} before it was read", in_headline=True, is_passing=True)
+                return
             worker = await self._next_worker()
             try:
                 async with contextlib.aclosing(self._frames(worker, job, size)) as frames:
@@ -298,10 +354,18 @@ class Workers:
 
     async def _frames(self, worker: _Worker, job: Job, size: int) -> AsyncGenerator[WorkerItem, None]:
         limits = limits_for(self._limits, size, job.source)
-        deadline = asyncio.get_running_loop().time() + limits.wall_seconds
+        now, end = asyncio.get_running_loop().time(), TURN_END.get()
+        if end is not None and end <= now:
+            yield _failure(job, "the time limit of the turn was reached before it began", findings=0)
+            return
+        if end is not None:
+            limits = msgspec.structs.replace(limits, wall_seconds=min(limits.wall_seconds, end - now))
+        if told := announcement(job.name, size, unpacked_bytes(size, job.source), limits):
+            yield Progress(text=told)
+        deadline = now + limits.wall_seconds
         patience = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, worker.give_way)
         findings = 0
-        counts = _Counts()
+        counts, stopping = _Counts(), _Stopping(worker)
         decoder = frame_decoder(job.facts)
         try:
             async with asyncio.timeout_at(deadline):
@@ -315,10 +379,13 @@ class Workers:
                         yield frame
                         return
                     case Crashed(error=error, where=where):
-                        yield _failure(job, f"the parser crashed: {error}", where)
+                        yield _failure(job, f"the parser crashed: {error}", findings, where)
+                        return
+                    case None if stopping.is_killed:
+                        yield _stopped_gap(findings)
                         return
                     case None:
-                        yield _failure(job, _exit_reason(await worker.reap(), limits))
+                        yield _failure(job, _exit_reason(await worker.reap(), worker.excess, limits), findings)
                         return
                     case Finding():
                         findings += 1
@@ -331,9 +398,10 @@ class Workers:
                         continue
                 yield frame
         except TimeoutError:
-            yield _failure(job, f"the parser was stopped after {limits.wall_seconds:g} s")
+            yield _failure(job, f"the parser was stopped after {limits.wall_seconds:g} s", findings)
         finally:
             patience.cancel()
+            stopping.end()
 
     async def _next_worker(self) -> _Worker:
         """An idle process that is alive; a replacement is started."""
@@ -360,18 +428,21 @@ class Workers:
     async def _launch(self) -> None:
         """Start a process, in a thread because the first start waits for the forkserver's imports."""
         ours, theirs = socket.socketpair()
-        process = CONTEXT.Process(target=worker_process.serve, args=(theirs,), daemon=True)
+        process = self._starter.process(worker_process.serve, theirs, self._starter.child_imports)
         try:
             async with self._launching:
                 await asyncio.to_thread(start, process)
-            reader, writer = await asyncio.open_unix_connection(sock=ours)
-            self._idle.put_nowait(_Worker(process, reader, writer))
+            self._idle.put_nowait(_Worker(process, *await connect(ours)))
         except OSError as error:
             ours.close()
             self._idle.put_nowait(error)
-        except (EOFError, RuntimeError) as error:  # the forkserver died, or the main module lacks a __main__ guard
+        except (
+            AssertionError,
+            EOFError,
+            RuntimeError,
+        ) as error:  # of this process, which may start none (as a daemonic one), or of the forkserver
             ours.close()
-            self._idle.put_nowait(OSError(f"the forkserver ended: {' '.join(str(error).split()) or repr(error)}"))
+            self._idle.put_nowait(OSError(" ".join(str(error).split()) or "the forkserver ended"))
         finally:
             theirs.close()
             self._launches -= 1
@@ -395,21 +466,30 @@ def _findings_limit_gap(job: Job, limits: Limits) -> Gap:
     return Gap(text=f"{_tool_name(job)} was stopped after {limits.findings:,} findings in {job.name}", in_headline=True)
 
 
-def _failure(job: Job, reason: str, where: str = "") -> Finding[ToolFailure]:
-    """The finding about a tool that did not finish; what it yielded before remains valid."""
+def _stopped_gap(findings: int) -> Gap:
+    """A job that was killed because its question was cancelled."""
+    left = "only what it reported until then is known" if findings else "it had reported no finding until then"
+    return Gap(text=f"not examined to its end: {STOPPED}, and {left}", in_headline=True, is_passing=True)
+
+
+def _failure(job: Job, reason: str, findings: int, where: str = "") -> Finding[ToolFailure]:
+    """The finding about a tool that did not finish; the ``findings`` that it yielded before remain valid."""
+    left = "What it found before that is in this answer" if findings else "It had reported no finding before that"
     return Finding(
         title=f"{_tool_name(job)} did not finish with {job.name}",
         severity=Severity.MEDIUM,
-        why=f"{reason}. What it found before that is in this answer; the rest of {job.name} was not examined.",
+        why=f"{reason}. {left}; the rest of {job.name} was not examined.",
         facts=ToolFailure(tool=_tool_name(job), reason=reason, where=where, source=job.name),
     )
 
 
-def _exit_reason(code: int | None, limits: Limits) -> str:
-    """What an exit code says about a process that ended without a last frame."""
+def _exit_reason(code: int | None, excess: Excess | None, limits: Limits) -> str:
+    """Why a process ended without a last frame: what it exceeded, or what its exit code says."""
+    if excess == "memory":
+        return f"the parser was stopped when it needed more than {limits.memory_bytes:,} bytes of memory"
     if code is None:
         return f"the parser stopped responding and did not exit within {REAP_SECONDS:g} s"
-    if code == -signal.SIGXCPU:
+    if excess == "cpu" or own_limits.is_cpu_limit(code):
         return f"the parser was stopped after {limits.cpu_seconds} s of CPU time"
     if code < 0:
         return f"the parser crashed: {signal.Signals(-code).name}"

@@ -1,7 +1,8 @@
 """One tool in its own process: receive a job from the socket, limit the process, run the tool, send what it yields.
 
 The other end is ``pool.py``. A job's bytes come from its file or, if they may not be on disk, over the socket. The
-process ends after one job, or at once when the other end is gone. Frames are four bytes of length (big-endian) and
+process ends after one job, or at once when the other end is gone; the byte STOP_READING makes it report what it has
+found in what it read so far. Frames are four bytes of length (big-endian) and
 msgpack. Down go the ``JobRequest`` and, without a path, the bytes; up come ``ToolEvent`` values, then ``Done`` or
 ``Crashed``.
 """
@@ -9,6 +10,7 @@ msgpack. Down go the ``JobRequest`` and, without a path, the bytes; up come ``To
 from __future__ import annotations
 
 import bz2
+import codecs
 import contextlib
 import gc
 import gzip
@@ -16,8 +18,6 @@ import importlib
 import io
 import lzma
 import os
-import resource
-import signal
 import socket
 import sys
 import threading
@@ -25,6 +25,7 @@ import time
 import traceback
 import zlib
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -34,10 +35,21 @@ from svc.assistant import knowledge
 from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.findings import Coverage, Finding, Gap, InputKind, Progress, ToolEvent
 from svc.assistant.instruction_text.scan import Scanner
-from svc.assistant.log_readers.lines import split_lines
+from svc.assistant.workers import own_limits
 from svc.assistant.workers.counted_file import open_counted
 from svc.assistant.workers.frames import InputSearched, MemberFrame
-from svc.process_safety import forbid_core_dumps
+from svc.assistant.workers.reading_budget import (
+    COUNTING_SHARE,
+    READING_SHARE,
+    SEARCH_SHARE,
+    STOPPED,
+    Blocks,
+    Exceeded,
+    LineCounts,
+    ReadingBudget,
+    StoppingFile,
+    part_words,
+)
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -56,7 +68,7 @@ _PARENT_GONE = 3  # exit status if the other end of the socket is closed
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one job may use. ``pool.py`` enforces ``wall_seconds`` and ``findings``, the kernel the rest."""
+    """What a job may use: ``pool.py`` limits ``wall_seconds`` and ``findings``, the system or ``watch.py`` the rest."""
 
     memory_bytes: int = 1024 * 1024 * 1024
     cpu_seconds: int = 240
@@ -98,6 +110,7 @@ class Crashed(msgspec.Struct, frozen=True, kw_only=True, tag="crashed"):
 Frame = ToolEvent | MemberFrame | InputSearched | Done | Crashed
 """What the process sends. Findings are decoded with the facts types that the job names."""
 HEADER_BYTES = 4
+STOP_READING = b"s"
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -119,9 +132,11 @@ def pack(value: JobRequest | Frame | bytes) -> bytes:
     return len(body).to_bytes(HEADER_BYTES, "big") + body
 
 
-def serve(connection: socket.socket) -> None:
-    """The main function of the process: wait for the job, run it, end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def serve(connection: socket.socket, imports: tuple[str, ...] = ()) -> None:
+    """The main function of the process: import these modules, wait for the job, run it, end."""
+    own_limits.ignore_interrupts()
+    for module in imports:
+        importlib.import_module(module)
     gc.freeze()  # imported modules are never garbage, and one job leaves few cycles
     gc.set_threshold(_GC_OBJECTS, 20, 100)
     os.environ.clear()  # parsers of hostile input must not see the parent's secrets
@@ -133,10 +148,11 @@ def serve(connection: socket.socket) -> None:
         content = _receive(incoming) if request.path is None else b""
         if content is None:
             return
-        threading.Thread(target=_exit_with_parent, args=(connection,), daemon=True).start()
-        _apply_limits(request.limits)
+        stop = threading.Event()
+        threading.Thread(target=_obey_parent, args=(incoming, stop), daemon=True).start()
+        own_limits.apply(request.limits.memory_bytes, request.limits.cpu_seconds)
         with connection.makefile("wb") as outgoing:
-            _run_job(request, content, outgoing)
+            _run_job(request, content, outgoing, stop)
 
 
 def _receive(incoming: BinaryIO) -> bytes | None:
@@ -149,46 +165,33 @@ def _receive(incoming: BinaryIO) -> bytes | None:
     return body if len(body) == length else None
 
 
-def _exit_with_parent(connection: socket.socket) -> None:
-    """Thread that ends this process when the service closes its end or dies."""
+def _obey_parent(incoming: BinaryIO, stop: threading.Event) -> None:
+    """Thread that ends this process when the service closes its end or dies; STOP_READING sets ``stop``."""
     try:
-        connection.recv(1)
+        while incoming.read(1) == STOP_READING:
+            stop.set()
     finally:
         os._exit(_PARENT_GONE)
 
 
-def _apply_limits(limits: Limits) -> None:
-    """Limit memory, CPU time and written files (none)."""
-    forbid_core_dumps()
-    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu_seconds, limits.cpu_seconds + 5))
-    memory = min(limits.memory_bytes, _hard_limit(resource.RLIMIT_DATA))
-    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-
-
-def _hard_limit(which: int) -> int:
-    hard = resource.getrlimit(which)[1]
-    return sys.maxsize if hard == resource.RLIM_INFINITY else hard
-
-
-def _run_job(request: JobRequest, content: bytes, outgoing: BinaryIO) -> None:
+def _run_job(request: JobRequest, content: bytes, outgoing: BinaryIO, stop: threading.Event) -> None:
     last: Done | Crashed = Done()
     try:
-        _send_events(request, content, outgoing)
+        _send_events(request, content, outgoing, stop)
     except MemoryError:
         last = Crashed(error=f"it needed more than {request.limits.memory_bytes:,} bytes of memory", where=request.tool)
-    except BrokenPipeError:
+    except ConnectionError:
         return
     except Exception as error:  # noqa: BLE001 - hostile input can make a parser raise anything
         last = Crashed(error=_one_line(error), where=_where(error, request.tool))
     try:
         outgoing.write(pack(last))
         outgoing.flush()
-    except BrokenPipeError:
+    except ConnectionError:
         return
 
 
-def _send_events(request: JobRequest, content: bytes, outgoing: BinaryIO) -> None:
+def _send_events(request: JobRequest, content: bytes, outgoing: BinaryIO, stop: threading.Event) -> None:
     """Send each event that the tool yields: progress at once, findings buffered."""
     if request.knowledge is not None:
         knowledge.use(Path(request.knowledge))
@@ -199,7 +202,7 @@ def _send_events(request: JobRequest, content: bytes, outgoing: BinaryIO) -> Non
         if isinstance(item, Progress):
             outgoing.flush()
 
-    for item in _events(tool, request, content, send):
+    for item in _events(tool, request, content, send, stop.is_set):
         send(item)
 
 
@@ -210,16 +213,21 @@ def _load(name: str) -> _Tool:
 
 
 def _events(
-    tool: _Tool, request: JobRequest, content: bytes, send: Callable[[Progress], None]
+    tool: _Tool,
+    request: JobRequest,
+    content: bytes,
+    send: Callable[[Progress], None],
+    is_stopped: Callable[[], bool] = lambda: False,
 ) -> Iterator[ToolEvent | MemberFrame | InputSearched]:
+    budget = ReadingBudget(request.limits.cpu_seconds, request.limits.wall_seconds, is_stopped=is_stopped)
     scanner = Scanner(request.name, is_prompt=request.is_prompt) if request.looks_for_instructions else None
     if scanner is not None and request.known_texts is not None:
         scanner.know(request.known_texts)
     elif scanner is not None:  # before the tool, which may crash or be stopped
-        yield from _instruction_texts(scanner, request, content, send)
+        yield from _instruction_texts(scanner, request, content, send, budget)
         yield InputSearched()
-    with _open_input(request, content, send) as stream:
-        source = _InputFile(stream)
+    with _open_input(request, content, lambda read: None if budget.is_over else send(read)) as stream:
+        source = _InputFile(stream, budget)
         for item in tool(source.content(request.input), source=request.name, **request.options):
             yield source.complete(item) if isinstance(item, Coverage) else item
             if scanner is not None and isinstance(item, Finding):
@@ -230,14 +238,16 @@ def _events(
 
 
 def _instruction_texts(
-    scanner: Scanner, request: JobRequest, content: bytes, send: Callable[[Progress], None]
+    scanner: Scanner, request: JobRequest, content: bytes, send: Callable[[Progress], None], budget: ReadingBudget
 ) -> Iterator[ToolEvent]:
     """What the input itself contains; damage is the tool's to report."""
     try:
         with _open_input(request, content, send, work=INSTRUCTION_SEARCH) as stream:
-            source = _InputFile(stream)
+            source = _InputFile(stream, budget, SEARCH_SHARE)
             scanner.read(source.pieces())
-            if not source.is_packed:
+            if (stop := source.stop_gap()) is not None:
+                yield stop
+            elif not source.is_packed:
                 stream.seek(0)
                 scanner.read_parts(stream)
     except Exception as error:  # noqa: BLE001 - hostile input must not keep the tool from running
@@ -261,6 +271,10 @@ def _open_input(request: JobRequest, content: bytes, send: Callable[[Progress], 
 _COMPRESSED = (("gzip_start", gzip.open), ("bzip2", bz2.open), ("xz", lzma.open), ("zst", zstd.open))
 _DAMAGE_ERRORS = (EOFError, OSError, zlib.error, lzma.LZMAError, zstd.ZstdError, RuntimeError)
 _PIECE_BYTES = 1024 * 1024
+_CHECKED_BYTES = 64 * 1024  # of lines, before the time is looked at again
+_HEAD_BYTES = 4_096  # without a zero byte in text
+_BLOCKS = {"evtx": Blocks(4_096, 65_536), "pcap": Blocks(0, 1), "pcapng": Blocks(0, 1)}
+"""Binary logs, which are read up to any of their blocks; of other binary files, readers need the whole."""
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 
 
@@ -277,8 +291,12 @@ class _Readable(Protocol):
 class _InputFile:
     """A file in the form that a tool needs, decompressed if necessary, within limits; records what it skipped."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: BinaryIO, budget: ReadingBudget | None = None, share: float = READING_SHARE) -> None:
         self._file = stream
+        self._budget = budget
+        self._share = share
+        self._size = stream.seek(0, io.SEEK_END)
+        stream.seek(0)
         self._stream: _Readable = stream
         head = stream.read(6)
         stream.seek(0)
@@ -290,10 +308,15 @@ class _InputFile:
             self._stream = opener(stream, "rb")  # reopened, because libbz2 fails if it is read again after an error
         self.is_packed = opener is not None
         self._encoding = next((encoding for bom, encoding in _BOMS if head.startswith(bom)), "utf-8")
+        self._wide = "utf-16-be" if head.startswith(b"\xfe\xff") else "utf-16-le"
+        self._stopping: StoppingFile | None = None
+        self._stopped: tuple[Exceeded, int, int] | None = None
+        self._unread: Iterator[bytes] = iter(())  # what was read, but not given to the tool
         self._long_lines = 0
         self._first_long = 0
         self._gaps: list[Gap] = []
-        self._is_cut = False
+        self._is_cut = self._is_stop_noted = False
+        self._whole: BinaryIO = stream
 
     def content(self, kind: InputKind) -> _Content:
         """Return the content in the form that the tool needs."""
@@ -310,13 +333,23 @@ class _InputFile:
     def pieces(self) -> Iterator[bytes]:
         """The content in pieces as UTF-8, as far as it can be read."""
         if self._encoding == "utf-16":
-            yield self.text().encode()
+            yield from (text.encode(errors="replace") for text in self._wide_texts())
             return
         total = 0
         with contextlib.suppress(*_DAMAGE_ERRORS):
             while total < MAX_UNPACKED_BYTES and (piece := self._stream.read(_PIECE_BYTES)):
                 total += len(piece)
                 yield piece
+                if self._is_time_up(self._file.tell()):
+                    return
+
+    def _is_time_up(self, done: int, total: int | None = None) -> bool:
+        """Whether reading must end after so many bytes of the file, or of ``total``; not if these are all."""
+        of = self._size if total is None else total
+        exceeded = self._budget.exceeded(self._share) if self._budget is not None and done < of else None
+        if exceeded is not None:
+            self._stopped = exceeded, done, of
+        return exceeded is not None
 
     def text(self) -> str:
         """The whole file, or its first MAX_TEXT_BYTES."""
@@ -327,12 +360,23 @@ class _InputFile:
 
     def binary(self) -> BinaryIO:
         """The file itself; a compressed one is decompressed into memory, up to MAX_BINARY_BYTES."""
-        if not self.is_packed:
-            return self._file
-        data = self._read_all(MAX_BINARY_BYTES)
-        if len(data) > MAX_BINARY_BYTES:
-            self._cut(f"only the first {MAX_BINARY_BYTES:,} decompressed bytes were examined")
-        return io.BytesIO(data[:MAX_BINARY_BYTES])
+        whole, size = self._file, self._size
+        if self.is_packed:
+            data = self._read_all(MAX_BINARY_BYTES)
+            if len(data) > MAX_BINARY_BYTES:
+                self._cut(f"only the first {MAX_BINARY_BYTES:,} decompressed bytes were examined")
+            whole, size = io.BytesIO(data[:MAX_BINARY_BYTES]), min(len(data), MAX_BINARY_BYTES)
+        head = whole.read(_HEAD_BYTES)
+        whole.seek(0)
+        is_wide = self._encoding == "utf-16"
+        blocks = next((one for label, one in _BLOCKS.items() if starts_as(head, label)), None)
+        is_whole_needed = (b"\0" in head and not is_wide) or starts_as(head, "pdf")
+        if self._budget is None or (is_whole_needed and blocks is None):
+            return whole
+        encoding = self._wide if is_wide else "utf-8"
+        self._whole = whole
+        self._stopping = StoppingFile(whole, size, lambda at: self._is_time_up(at, size), encoding, blocks=blocks)
+        return self._stopping.stream
 
     def _read_all(self, limit: int) -> bytes:
         """Read up to one byte more than ``limit``; of a damaged archive, what can be read."""
@@ -359,10 +403,15 @@ class _InputFile:
     def lines(self) -> Iterator[str]:
         """The lines without their ends; what exceeds MAX_LINE_BYTES in a line is skipped."""
         if self._encoding == "utf-16":
-            yield from split_lines(self.text())
+            yield from self._wide_lines()
             return
-        total = number = 0
+        total = number = checked = 0
         while raw := self._line():
+            if total >= checked + _CHECKED_BYTES:
+                checked = total
+                if self._is_time_up(self._file.tell() - (0 if self.is_packed else len(raw))):
+                    self._unread = iter([raw])
+                    return
             number += 1
             total += len(raw)
             if not raw.endswith(b"\n") and len(raw) == MAX_LINE_BYTES:
@@ -375,24 +424,115 @@ class _InputFile:
                 self._cut(f"only the first {MAX_UNPACKED_BYTES:,} decompressed bytes ({number:,} lines) were examined")
                 return
 
-    def _cut(self, text: str) -> None:
-        self._gaps.append(Gap(text=text, in_headline=True))
+    def _wide_lines(self) -> Iterator[str]:
+        number, kept, is_long = 0, "", False
+        for text in self._wide_texts():
+            *whole, rest = text.split("\n")  # as ``split_lines``
+            for part in whole:
+                number += 1
+                yield self._cut_line(kept + part, number, is_long=is_long).removesuffix("\r")
+                kept, is_long = "", False
+            kept += rest
+            if len(kept) > MAX_LINE_BYTES:
+                kept, is_long = kept[: MAX_LINE_BYTES + 1], True
+            if self._is_time_up(self._file.tell()):
+                self._unread = iter([kept.encode(errors="replace")])
+                return
+        if kept:
+            yield self._cut_line(kept, number + 1, is_long=is_long)
+
+    def _cut_line(self, line: str, number: int, *, is_long: bool) -> str:
+        if is_long or len(line) > MAX_LINE_BYTES:
+            self._long_lines += 1
+            self._first_long = self._first_long or number
+        return line[:MAX_LINE_BYTES]
+
+    def _wide_texts(self) -> Iterator[str]:
+        """A file in UTF-16 in pieces, as far as it can be read."""
+        decoder = codecs.getincrementaldecoder("utf-16")(errors="replace")
+        total = 0
+        while piece := self._piece():
+            total += len(piece)
+            yield decoder.decode(piece)
+            if self.is_packed and total > MAX_UNPACKED_BYTES:
+                self._cut(f"only the first {total:,} decompressed bytes were examined")
+                return
+        yield decoder.decode(b"", final=True)
+
+    def _piece(self) -> bytes:
+        try:
+            return self._stream.read(_CHECKED_BYTES)
+        except _DAMAGE_ERRORS as error:
+            self._cut(f"the archive is damaged ({_one_line(error)}); the rest was not examined")
+            return b""
+
+    def _cut(self, text: str, *, is_passing: bool = False) -> None:
+        self._gaps.append(Gap(text=text, in_headline=True, is_passing=is_passing))
         self._is_cut = True
+
+    def stop_gap(self) -> Gap | None:
+        """What the search for instructions did not read, because its time was up."""
+        if self._stopped is None:
+            return None
+        exceeded, done, of = self._stopped
+        part = part_words(done, of, is_packed=self.is_packed)
+        return Gap(
+            text=f"only {part} was searched for text addressed to an analyst or a model: "
+            + (STOPPED if exceeded.limit == STOPPED else f"the search has a quarter of {exceeded.limit}"),
+            is_passing=exceeded.is_passing,
+        )
+
+    def _note_stop(self) -> None:
+        """Report that reading ended early, once."""
+        if self._stopped is None or self._is_stop_noted:
+            return
+        exceeded, done, of = self._stopped
+        if self._stopping is not None:
+            if self._stopping.end is None:  # the rest was one line, and was read
+                return
+            done = self._stopping.end
+        self._is_stop_noted = True
+        is_packed = self.is_packed and of == self._size
+        part = part_words(done, of, is_packed=is_packed)
+        self._cut(f"only {part} was read: {exceeded.limit}", is_passing=exceeded.is_passing)
 
     def complete(self, coverage: Coverage) -> Coverage:
         """The tool's coverage with what a limit cut off before the tool saw it, as far as that can be counted."""
+        self._note_stop()
         if not self._is_cut:
             return coverage
-        size = lines = 0
+        if self._budget is not None:
+            self._budget.is_over = True
+        if self._stopping is not None and not self._stopping.is_text:
+            more = None  # what is in the rest is known only by reading it
+        elif self._stopping is not None and self._stopping.end is not None:
+            at = self._whole.tell()
+            self._whole.seek(0)
+            read = LineCounts(self._rest_of(self._whole, self._stopping.end))
+            self._whole.seek(self._stopping.end)
+            more = LineCounts(self._rest_of(self._whole, None)).of(read, coverage.unit, coverage.total)
+            self._whole.seek(at)
+        else:
+            rest = LineCounts(chain(self._unread, self._rest_of(self._stream, None)))
+            more = {"line": rest.lines, "byte": rest.size, "character": rest.size}.get(coverage.unit)
+        return msgspec.structs.replace(coverage, total=coverage.total + max(more or 0, 1), is_cut=True)
+
+    def _rest_of(self, stream: _Readable, most: int | None) -> Iterator[bytes]:
+        """The stream's content from here in UTF-8, up to ``most`` bytes of it, as far as there is time to count it."""
+        is_wide = self._encoding == "utf-16"
+        decoder = codecs.getincrementaldecoder(self._wide)(errors="replace")
+        limit = MAX_UNPACKED_BYTES if self.is_packed else self._size
+        left = limit if most is None else most
         with contextlib.suppress(*_DAMAGE_ERRORS):
-            while size < MAX_UNPACKED_BYTES and (piece := self._stream.read(_PIECE_BYTES)):
-                size += len(piece)
-                lines += piece.count(b"\n")
-        more = lines if coverage.unit == "line" else size if coverage.unit in ("byte", "character") else 0
-        return msgspec.structs.replace(coverage, total=coverage.total + max(more, 1))
+            while left > 0 and (piece := stream.read(min(_PIECE_BYTES, left))):
+                left -= len(piece)
+                yield decoder.decode(piece).encode() if is_wide else piece
+                if self._budget is not None and self._budget.exceeded(COUNTING_SHARE):
+                    return
 
     def gaps(self) -> Iterator[Gap]:
         """What was skipped."""
+        self._note_stop()
         yield from self._gaps
         if self._long_lines:
             yield Gap(
@@ -410,4 +550,4 @@ def _one_line(error: Exception) -> str:
 
 def _where(error: Exception, tool: str) -> str:
     frames = traceback.extract_tb(error.__traceback__)
-    return f"{frames[-1].filename.rsplit('/', 1)[-1]} line {frames[-1].lineno}" if frames else tool
+    return f"{Path(frames[-1].filename).name} line {frames[-1].lineno}" if frames else tool

@@ -25,7 +25,7 @@ class Authenticator:
     def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         self._store = store
         self._clock = clock
-        self.proofs = ServiceProofs(store, clock)
+        self.proofs: ServiceProofs = ServiceProofs(store, clock)
 
     async def authenticate(self, authorization: str | None, *, method: str, target: str) -> KeyRecord:
         """Return the valid key of the header of a request; raises InvalidApiKeyError."""

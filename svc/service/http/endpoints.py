@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
 from svc._proof import socket_address
-from svc.errors import AddressNotFoundError, InvalidRequestError, TooLargeError
+from svc.errors import AddressNotFoundError, InvalidRequestError, TooLargeError, UnavailableError
 from svc.messages import (
     AttachFileRequest,
     CreateKeyRequest,
@@ -31,14 +31,14 @@ from svc.messages import (
     TicketRequest,
     UpdateRequest,
 )
-from svc.service.chat_completions import ChatRequest
 from svc.service.http.openapi import MAX_DIGITS
-from svc.service.http.replies import degraded_reply, op_result, reply
+from svc.service.http.replies import degraded_reply, name_ignored, op_result, reply
 from svc.service.observability.metrics import CONTENT_TYPE
 from svc.service.operations import Service
 from svc.service.quotas.uses import RequestUse
 from svc.service.sessions.document import list_pages
 from svc.service.sessions.files import chunks_of
+from svc.service.sessions.registration import ignored_parts
 from svc.service.store.records import KeyRecord
 from svc.service.validation import decode
 
@@ -59,6 +59,18 @@ async def health(service: Service, request: Request) -> Response:
     return reply(Health(status="degraded" if warnings else "ok", version=VERSION, warnings=warnings))
 
 
+async def live(service: Service, request: Request) -> Response:
+    """GET /live: that the process answers."""
+    return reply(Health(status="live", version=VERSION))
+
+
+async def ready(service: Service, request: Request) -> Response:
+    """GET /ready: whether the service takes new work: it has started, and does not stop."""
+    if not service.is_ready:
+        raise UnavailableError("the service is starting or stopping; another one takes new requests", retry_after=1)
+    return reply(Health(status="ready", version=VERSION))
+
+
 async def proof(service: Service, request: Request) -> Response:
     """GET /proof: that the service knows a key, before the client sends it."""
     name, nonce = _query_parameter(request, "key"), _query_parameter(request, "nonce")
@@ -74,7 +86,11 @@ async def user_info(service: Service, key: KeyRecord, request: Request) -> Respo
 
 async def register(service: Service, key: KeyRecord, request: Request) -> Response:
     """POST /session/register: create a session."""
-    return op_result(await service.register(key, await _read(service, request, RegisterRequest)))
+    asked = await _read(service, request, RegisterRequest)
+    session = await service.register(key, asked)
+    response = op_result(session)
+    name_ignored(response, ignored_parts(asked, session.model))
+    return response
 
 
 async def get(service: Service, key: KeyRecord, request: Request) -> Response:
@@ -86,8 +102,10 @@ async def get(service: Service, key: KeyRecord, request: Request) -> Response:
 
 
 async def list_sessions(service: Service, key: KeyRecord, request: Request) -> Response:
-    """GET /session/list: the live sessions."""
-    return StreamingResponse(list_pages(await service.list(key)), media_type="application/json")
+    """GET /session/list: the live sessions, or a page of them."""
+    after, limit = request.query_params.get("after_id") or None, _query_number(request, "limit")
+    sessions = await service.list(key, after=after, limit=limit)
+    return StreamingResponse(list_pages(sessions), media_type="application/json")
 
 
 async def update(service: Service, key: KeyRecord, request: Request) -> Response:
@@ -186,21 +204,6 @@ async def revoke_key(service: Service, key: KeyRecord, request: Request) -> Resp
 async def page_code(service: Service, key: KeyRecord, request: Request) -> Response:
     """POST /page/code: a one-time sign-in code for the page."""
     return reply(service.sign_in_codes.issue(key))
-
-
-async def models(service: Service, key: KeyRecord, request: Request) -> Response:
-    """GET /models: the models, in OpenAI's format."""
-    return reply(service.models.as_model_list())
-
-
-async def chat_completions(service: Service, key: KeyRecord, request: Request) -> Response:
-    """POST /chat/completions: answer an OpenAI-style request when its turn has ended."""
-    session_id, completion = await service.converse(key, await _read(service, request, ChatRequest))
-    response = reply(completion)
-    response.headers["x-session-id"] = session_id
-    if completion.answer_status is not None:
-        response.headers["x-answer-status"] = completion.answer_status
-    return response
 
 
 async def metrics(service: Service, key: KeyRecord, request: Request) -> Response:

@@ -1,7 +1,7 @@
 """The OpenAPI 3.1 document, from the table of routes and the types that the endpoints read and return. Pure.
 
 Response schemas have every field and only the values of docs/wire.md. Request schemas allow unknown enum values, since
-the service ignores what it does not know, and repeat the limits that ``sessions/rules.py`` and ``chat_completions.py``
+the service ignores what it does not know, and repeat the limits that ``sessions/rules.py`` and ``chat/request.py``
 check (``_field_rules``).
 """
 
@@ -15,6 +15,7 @@ import msgspec
 from svc.errors import CODES
 from svc.messages import ErrorBody, FeedbackType, Message, OpResult
 from svc.service.access.user_keys import MAX_NAME_CHARS, MAX_TTL_SECONDS
+from svc.service.chat.completion import ChatReply
 from svc.service.sessions.rules import MAX_SCORE, SHA256_PATTERN
 from svc.service.settings import Settings
 
@@ -26,6 +27,7 @@ _ID_RULE: Mapping[str, Json] = {"pattern": "^[A-Za-z0-9_-]{1,64}$"}
 _RETRYABLE = frozenset({429, 503, 507})  # these responses have Retry-After
 _KEY_ERRORS = (400, 401, 429, 500, 503, 507)  # any operation with a key may return these
 _PUBLIC_ERRORS = (400, 500, 503)
+_OPERATION_ID = str.maketrans({"/": "_", ".": "_", "{": None, "}": None})
 _MEANINGS = {
     400: "A field breaks a rule; `param` names it.",
     401: "Missing, malformed, unknown, revoked or expired key.",
@@ -42,7 +44,7 @@ _MEANINGS = {
     507: "The user keeps too many sessions or bytes, or the service's disk is full: see the code.",
 }
 
-OPTIONAL_PARAMETERS = ("after", "limit")  # of a page
+OPTIONAL_PARAMETERS = ("after", "after_id", "limit")  # of a page
 MAX_DIGITS = 15  # of a number in a query
 
 
@@ -118,7 +120,10 @@ def build_document(operations: Sequence[OperationRow], version: str, settings: S
 
 
 _UNSET_FIELDS = {
-    (Message.__name__, field.encode_name) for field in msgspec.structs.fields(Message) if field.default is msgspec.UNSET
+    (kind.__name__, field.encode_name)
+    for kind in (Message, ChatReply)
+    for field in msgspec.structs.fields(kind)
+    if field.default is msgspec.UNSET
 }
 
 
@@ -183,7 +188,7 @@ def _field_rules(settings: Settings) -> dict[tuple[str, str], Mapping[str, Json]
         ("DetachFileRequest", "file_idx"): {"minimum": 0},
         ("FeedbackRequest", "score"): {"minimum": -MAX_SCORE, "maximum": MAX_SCORE},
         ("FeedbackRequest", "comment"): {"maxLength": settings.max_content_bytes},
-        ("FeedbackRequest", "group_id"): optional_id,
+        ("FeedbackRequest", "group_id"): description,
     }
 
 
@@ -200,7 +205,7 @@ def _apply_rule(schema: dict[str, Json], rule: Mapping[str, Json]) -> dict[str, 
 
 def _operation(row: OperationRow, by_type: Mapping[type, Json], settings: Settings) -> Json:
     described: dict[str, Json] = {
-        "operationId": row.path.strip("/").replace("/", "_").replace(".", "_") or "page",
+        "operationId": row.path.strip("/").translate(_OPERATION_ID) or "page",
         "summary": row.summary,
         "responses": {"200": _success(row, by_type), **_errors(row, by_type)},
     }
@@ -211,14 +216,16 @@ def _operation(row: OperationRow, by_type: Mapping[type, Json], settings: Settin
         "filename": _file_name(settings),
         "sha256": {"pattern": SHA256_PATTERN},
         **{name: {"pattern": f"^[0-9]{{1,{MAX_DIGITS}}}$"} for name in OPTIONAL_PARAMETERS},
+        "after_id": _ID_RULE,
         "key": {"pattern": "^[0-9a-f]{16}$"},
         "nonce": {"pattern": "^[0-9a-f]{64}$"},
+        "model": {"minLength": 1},
     }
     if row.parameters:
         described["parameters"] = [
             {
                 "name": name,
-                "in": "query",
+                "in": "path" if f"{{{name}}}" in row.path else "query",
                 "required": name not in OPTIONAL_PARAMETERS,
                 "schema": {"type": "string", **rules[name]},
             }

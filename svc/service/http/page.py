@@ -3,8 +3,10 @@
 Nothing here needs a key; the page's script fetches everything else with one. A one-time code in the body of POST /
 leads to a page that names the user and asks. Its button posts a confirmation, which must come from that page and is
 exchanged for a short-lived key. The key appears only in that response: not in a URL, a cookie, storage or a cache. A
-ticket in the tab's session storage yields it again after a reload. npm builds
-the files into ``static/`` (labextension/ship.mjs).
+ticket in the tab's session storage yields it again after a reload.
+
+npm builds the files into ``static/`` (labextension/ship.mjs). An installation without them (SVC_SKIP_JS, see
+labextension/hatch_build.py) has a page that says so, and issues no key to it.
 """
 
 from __future__ import annotations
@@ -32,6 +34,8 @@ FILES = {
     "swc.css": "text/css; charset=utf-8",
     "page.js": "text/javascript; charset=utf-8",
     "page.css": "text/css; charset=utf-8",
+    "svc-sdk.tgz": "application/gzip",
+    "svc-chat.tgz": "application/gzip",
 }
 _MAX_FORM_BYTES = 1_000  # a form with a code of 43 characters
 _USED = "This sign-in code was already used or has expired."
@@ -53,6 +57,10 @@ _CONFIRM_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; "
     "form-action 'self'; frame-ancestors 'none'",
     "Referrer-Policy": "same-origin",  # with no-referrer, the button's form would have the origin "null"
+}
+_UNBUILT_HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
 }
 _FILE_HEADERS = {
     "Cache-Control": "no-cache",  # cached but revalidated, because file names do not change between versions
@@ -79,11 +87,13 @@ class _File(msgspec.Struct, frozen=True):
 
 async def page(service: Service, request: Request) -> Response:
     """GET /: the page, which asks for a key."""
-    return _page(Start())
+    return _page(Start()) if is_built() else _unbuilt_page()
 
 
 async def sign_in(service: Service, request: Request) -> Response:
     """POST /: with a code, the page that asks for confirmation; with a confirmation, the page, signed in."""
+    if not is_built():
+        return _unbuilt_page()
     form = parse_qs((await http.read_body(service, request, _MAX_FORM_BYTES)).decode("ascii", "replace"))
     if "confirmation" in form:
         check_own_form(request.headers)
@@ -126,20 +136,32 @@ async def resume(service: Service, request: Request) -> Response:
 
 
 async def file(service: Service, request: Request) -> Response:
-    """GET /dist/…: a built file of the chat component or of the page."""
+    """GET /dist/…: a built file of the chat component or of the page, or an npm package."""
     name = request.url.path.rpartition("/")[2]
     try:
         found = _built(name)
     except FileNotFoundError as error:
         raise AddressNotFoundError(
-            f"{name} was not built in this checkout; run `npm ci && npm run build` in labextension/, or `pip install .`"
+            f"this installation was built without {name}; install the wheel: pip install --force-reinstall svc-jupyter"
         ) from error
     headers = {**_FILE_HEADERS, "ETag": found.etag}
     if found.etag in request.headers.get("if-none-match", ""):
         return Response(status_code=304, headers=headers)
-    if "gzip" in request.headers.get("accept-encoding", ""):
+    is_compressed = name.endswith(".tgz")
+    if "gzip" in request.headers.get("accept-encoding", "") and not is_compressed:
         return Response(found.compressed, headers={**headers, "Content-Encoding": "gzip"}, media_type=FILES[name])
     return Response(found.plain, headers=headers, media_type=FILES[name])
+
+
+def is_built() -> bool:
+    """Whether this installation has the scripts of the page."""
+    folder = resources.files("svc.service") / "static"
+    return all((folder / name).is_file() for name in FILES)
+
+
+def _unbuilt_page() -> Response:
+    text = (resources.files("svc.service") / "unbuilt.html").read_text("utf-8")
+    return Response(text, headers=_UNBUILT_HEADERS, media_type="text/html")
 
 
 def _confirm_page(key: KeyRecord, confirmation: str) -> Response:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import msgspec
 from starlette.datastructures import Headers
@@ -15,6 +16,8 @@ from svc.service.quotas.uses import RequestUse
 from svc.service.settings import Settings
 
 HEALTH_RETRY_SECONDS = 30
+MAX_NAMED_PARAMETERS = 20
+MAX_NAME_CHARS = 60
 _FOR_EVERY_RESPONSE = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
@@ -77,3 +80,17 @@ def error_reply(error: ServiceError) -> Response:
     return Response(
         _ENCODER.encode(ErrorBody(error=detail)), error.status, headers=headers, media_type="application/json"
     )
+
+
+def name_ignored(response: Response, ignored: Sequence[str]) -> None:
+    """Name the parts of a request that had no effect in a header of its response."""
+    if ignored:
+        response.headers["x-ignored-parameters"] = _names(ignored)
+
+
+def _names(ignored: Sequence[str]) -> str:
+    """The names of parameters as a header's value."""
+    shown = [name[:MAX_NAME_CHARS].encode("ascii", "backslashreplace").decode() for name in ignored]
+    clean = ["".join(char for char in name if char.isprintable() and char != ",") for name in shown]
+    more = [f"and {len(ignored) - MAX_NAMED_PARAMETERS:,} more"] if len(ignored) > MAX_NAMED_PARAMETERS else []
+    return ", ".join([*clean[:MAX_NAMED_PARAMETERS], *more])

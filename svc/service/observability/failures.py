@@ -10,7 +10,7 @@ import logging
 from svc.errors import InternalServiceError
 from svc.messages import new_id
 
-log = logging.getLogger("svc.failures")
+log: logging.Logger = logging.getLogger("svc.failures")
 
 
 def internal_error(error: BaseException, **context: str) -> InternalServiceError:

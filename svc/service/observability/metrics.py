@@ -27,26 +27,26 @@ class Metrics:
             "svc_requests", "Requests answered.", ["method", "path", "status"], registry=self._registry
         )
         self._request_seconds = Histogram(
-            "svc_request_seconds", "From a request to the end of its answer.", ["path"],
+            "svc_request_seconds", "Seconds from a request to the end of its response.", ["path"],
             buckets=_SECONDS, registry=self._registry,
         )  # fmt: skip
-        self._turns = Counter("svc_turns", "Turns that ended.", ["state"], registry=self._registry)
+        self._turns = Counter("svc_turns", "Completed turns.", ["state"], registry=self._registry)
         self._turn_seconds = Histogram(
-            "svc_turn_seconds", "From a query to the end of its turn.", buckets=_SECONDS, registry=self._registry
+            "svc_turn_seconds", "Seconds from a query to its turn's end.", buckets=_SECONDS, registry=self._registry
         )
-        self._messages = Counter("svc_messages", "Messages of turns that were stored.", registry=self._registry)
-        self._tokens = Counter("svc_tokens", "Tokens that turns cost.", registry=self._registry)
+        self._messages = Counter("svc_messages", "Stored messages of turns.", registry=self._registry)
+        self._tokens = Counter("svc_tokens", "Tokens used by turns.", registry=self._registry)
         self._quota_used = Counter(
-            "svc_quota_used", "What keys used of quotas of time.", _QUOTA_LABELS, registry=self._registry
+            "svc_quota_used", "Usage of quotas per time, by key.", _QUOTA_LABELS, registry=self._registry
         )
         self._quota_held = Gauge(
-            "svc_quota_held", "What keys hold of other quotas.", _QUOTA_LABELS, registry=self._registry
+            "svc_quota_held", "Current usage of other quotas, by key.", _QUOTA_LABELS, registry=self._registry
         )
         self._quota_refused = Counter(
-            "svc_quota_refused", "Refusals because of a quota.", _QUOTA_LABELS, registry=self._registry
+            "svc_quota_refused", "Requests refused because of a quota.", _QUOTA_LABELS, registry=self._registry
         )
         self._connections_cut = Counter(
-            "svc_connections_cut", "Connections that were cut because of a limit.", ["limit"], registry=self._registry
+            "svc_connections_cut", "Connections closed because of a limit.", ["limit"], registry=self._registry
         )
         self._accept_failures = Counter(
             "svc_accept_failures", "Connections that could not be accepted.", registry=self._registry
@@ -60,7 +60,7 @@ class Metrics:
         """The path if it has a route, else ``other``."""
         return path if path in self._paths else OTHER
 
-    def add_gauge(self, name: str, meaning: str, count: Callable[[], int]) -> None:
+    def add_gauge(self, name: str, meaning: str, count: Callable[[], float]) -> None:
         """Add a gauge whose value is read from ``count`` at each scrape."""
         Gauge(name, meaning, registry=self._registry).set_function(count)
 

@@ -10,6 +10,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import NamedTuple
 
 from svc.errors import QuotaExceededError, RateLimitedError, ServiceError
 from svc.service.observability.metrics import Metrics
@@ -20,6 +21,14 @@ from svc.service.store.records import KeyRecord
 
 HELD_RETRY_SECONDS = 5.0  # what is open now: requests, streams and turns end soon
 KEPT_RETRY_SECONDS = 60.0  # the interval at which expired sessions are deleted
+
+
+class Left(NamedTuple):
+    """What is left of a quota of time; ``seconds`` pass until nothing of it is used, if nothing more is."""
+
+    limit: int
+    remaining: int
+    seconds: float
 
 
 class Hold:
@@ -66,6 +75,15 @@ class Quotas:
         limit = quota.limit(key, self._settings)
         if limit and self._window(quota, key).used(self._clock()) >= limit:
             raise self._refused(quota, key, self._spent_error(quota, key, limit, limit - 1))
+
+    def left(self, name: QuotaName, key: KeyRecord) -> Left | None:
+        """What is left of a quota of time; None if it has no limit."""
+        quota = QUOTAS[name]
+        if not (limit := quota.limit(key, self._settings)):
+            return None
+        window, now = self._window(quota, key), self._clock()
+        used = window.used(now)
+        return Left(limit=limit, remaining=max(0, math.floor(limit - used)), seconds=window.seconds_until(now, 0.0))
 
     def count(self, name: QuotaName, key: KeyRecord, amount: float) -> None:
         """Count what was used, even if it is more than the limit: the cost of a turn is known at its end."""

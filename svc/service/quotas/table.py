@@ -51,7 +51,7 @@ class Quota(msgspec.Struct, frozen=True, kw_only=True):
     own_limit: Callable[[KeyRecord], int] | None = None
 
     def limit(self, key: KeyRecord, settings: Settings) -> int:
-        """The limit for this key; 0 is none."""
+        """The limit for this key; 0 means no limit."""
         own = self.own_limit(key) if self.own_limit is not None else 0
         return own or int(getattr(settings, self.setting))
 

@@ -49,7 +49,7 @@ class TurnUse:
         self._key = key
         self._prompt_tokens = prompt_tokens
         self._turn: Hold | None = None
-        self.payer = Payer(key.rate_id, self._spend_seconds)
+        self.payer: Payer = Payer(key.rate_id, self._spend_seconds)
 
     @property
     def key_id(self) -> str:

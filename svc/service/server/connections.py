@@ -21,7 +21,7 @@ from typing import NamedTuple, Protocol
 
 from svc.service.observability.metrics import Metrics
 
-log = logging.getLogger("svc.connections")
+log: logging.Logger = logging.getLogger("svc.connections")
 GRACE_SECONDS = 0.5
 LOG_SECONDS = 10.0  # between two lines about the same limit
 _IPV6_NETWORK_BITS = 64  # of one customer; the rest of the address is the customer's choice
@@ -117,7 +117,7 @@ class ConnectionLimits:
                 self._cut_first("max_keyless_connections", keyless)
 
     def _really_keyless(self, connections: list[LimitedConnection]) -> list[LimitedConnection]:
-        """Return those without a key, and count the others right: a stream's key is known before we are told."""
+        """Return those without a key, and count the others right: a stream's key is known before it reports it."""
         for connection in connections:
             if connection.account:
                 self.has_key(connection)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import errno
 import logging
-import resource
 import time
 from collections.abc import Callable
 from typing import TypedDict
 
 from svc.service.observability.metrics import Metrics
 
-log = logging.getLogger("svc.serve")
+log: logging.Logger = logging.getLogger("svc.serve")
 WANTED_FILES = 65_536
+MACOS_FILES = 10_240  # macOS calls the hard limit infinite and refuses more than this
 RESERVED_FILES = 128  # for the database, the workers, the log and libraries
 FILES_PER_CONNECTION = 2  # its socket, and a file that it sends or receives
 LOG_SECONDS = 10.0
@@ -28,12 +29,21 @@ class LoopContext(TypedDict, total=False):
 
 
 def raise_limit() -> int:
-    """Raise the soft limit on open files as far as the hard limit allows; returns what it is now."""
+    """Raise the soft limit on open files as far as the hard limit allows; returns what it is now.
+
+    Windows has no such limit on sockets.
+    """
+    try:
+        import resource
+    except ImportError:
+        return WANTED_FILES
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = WANTED_FILES if hard == resource.RLIM_INFINITY else min(hard, WANTED_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-        return wanted
+        for count in (wanted, MACOS_FILES):
+            with contextlib.suppress(OSError, ValueError):
+                resource.setrlimit(resource.RLIMIT_NOFILE, (count, hard))
+                return count
     return soft if soft != resource.RLIM_INFINITY else WANTED_FILES
 
 

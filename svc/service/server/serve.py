@@ -1,8 +1,8 @@
 """Run the service as a process: options, socket, locks, connection file, signals.
 
 Facts: docs/wire.md, "Network and deployment". Refuses to start if keys would be sent unencrypted: plain http beyond
-loopback needs ``--behind-proxy``. A lock file lets one process at a time serve a database. That is why, at start-up, a
-running turn of any other owner belongs to a process that died.
+loopback needs ``--behind-proxy``. A lock lets one process at a time serve a database: a file beside SQLite's, a lock of
+PostgreSQL's otherwise. That is why, at start-up, a running turn of any other owner belongs to a process that died.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from starlette.types import ASGIApp
 
 from svc._atomic_file import write_atomic
 from svc.assistant.turn import Assistant
+from svc.assistant.workers import starting
 from svc.errors import ConfigError
 from svc.process_safety import forbid_core_dumps, protect_children
+from svc.process_safety.private_files import make_private_file
 from svc.service.access.keys import is_well_formed, key_digest, make_key
 from svc.service.app import RunningService, build, create_app
 from svc.service.http.endpoints import VERSION
@@ -38,12 +40,13 @@ from svc.service.server.connections import ConnectionLimits
 from svc.service.server.open_files import connection_limit, raise_limit, report_accept_failures
 from svc.service.server.uvicorn_protocols import http_protocol, websocket_protocol
 from svc.service.settings import Settings
+from svc.service.store.address import PostgresAddress, url_of
 from svc.service.store.records import KeyRecord
 
-log = logging.getLogger("svc.serve")
+log: logging.Logger = logging.getLogger("svc.serve")
 DEFAULT_ASSISTANT = "svc.assistant.analyst:Analyst"
 MODEL_ASSISTANT = "svc.assistant.model:ModelAssistant"
-_SQLITE = "sqlite:///"
+_SIGNAL_SECONDS = 0.05  # until a second signal is noticed
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,11 +54,12 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
 
     host: str
     port: int
-    database: str
+    database: Path | PostgresAddress
     assistant: str = DEFAULT_ASSISTANT
     tls_cert: Path | None = None
     tls_key: Path | None = None
     behind_proxy: bool = False
+    files: Path | None = None
     connection_file: Path | None = None
     key_file: Path | None = None
     exit_when_idle: float | None = None
@@ -77,15 +81,19 @@ def run(options: Options, settings: Settings) -> None:
     protect_children()
     set_up_logs()
     check_transport(options)
-    database = database_path(options.database)
+    if isinstance(options.database, PostgresAddress):
+        options.database.take_password(os.environ)
+    if isinstance(settings.workers, str):
+        os.environ[starting.VARIABLE] = settings.workers  # read where processes start, an option's value, too
     assistant = load_assistant(options.assistant)
     with contextlib.ExitStack() as held:
         if options.connection_file is not None:
             held.enter_context(_lock(options.connection_file, "another local service is already running"))
             options.connection_file.unlink(missing_ok=True)  # of a process that died: its PID may be another's now
-        held.enter_context(_lock(database, "another service is using this database"))
+        if isinstance(options.database, Path):
+            held.enter_context(_lock(options.database, "another service is using this database"))
         listener = held.enter_context(contextlib.closing(listen(options.host, options.port)))
-        running = build(assistant, database=database, settings=settings)
+        running = build(assistant, database=options.database, files=options.files, settings=settings)
         server = Server(options, running, listener)
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
             runner.run(server.serve_until_stopped())
@@ -101,16 +109,6 @@ def check_transport(options: Options) -> None:
             f"--host {options.host} is reachable from other machines, and plain http would send keys unencrypted. "
             "Give --tls-cert and --tls-key, or --behind-proxy if a reverse proxy terminates TLS"
         )
-
-
-def database_path(address: str) -> Path:
-    """The file of a ``sqlite:///PATH`` URL; an absolute path has four slashes. Raises ConfigError."""
-    path = address.removeprefix(_SQLITE)
-    if path == address or not path:
-        raise ConfigError(
-            f"--database {address} is not valid; it must be sqlite:///PATH (such as sqlite:////var/lib/svc.db)"
-        )
-    return Path(path).resolve()  # two names of one database have one lock and one folder of files
 
 
 def default_assistant(environment: Mapping[str, str]) -> str:
@@ -144,6 +142,8 @@ class Server(uvicorn.Server):
         self._options = options
         self._running = running
         self._listener = listener
+        self._is_terminated = False  # by SIGTERM
+        self._is_hurried = False  # by a second signal
         settings = running.service.settings
         hosts = allowed_hosts(options.host, behind_proxy=options.behind_proxy, configured=settings.allowed_hosts)
         app: ASGIApp = create_app(running, hosts=hosts)
@@ -156,7 +156,7 @@ class Server(uvicorn.Server):
             keyless_per_peer=None if options.behind_proxy else settings.max_keyless_per_peer,
             metrics=metrics,
         )
-        metrics.add_gauge("svc_open_connections", "Connections that are open in this process.", lambda: len(limits))
+        metrics.add_gauge("svc_open_connections", "Open connections of this process.", lambda: len(limits))
         super().__init__(_uvicorn_config(options, app, settings, limits))
 
     @property
@@ -178,12 +178,15 @@ class Server(uvicorn.Server):
         """Start the parts, serve, and always close the parts; raises ConfigError if one cannot start."""
         report_accept_failures(asyncio.get_running_loop(), self._running.service.metrics)
         try:
-            await self._running.start()
+            await self._running.start(self._stop)
             if self._options.key_file is not None:
                 await register_key_file(self._options.key_file, self._running)
             await self.serve(sockets=[self._listener])
         finally:
             await self._running.close()
+
+    def _stop(self) -> None:
+        self.should_exit: bool = True
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start listening, then write the connection file."""
@@ -194,32 +197,50 @@ class Server(uvicorn.Server):
         if self._options.connection_file is not None:
             write_atomic(self._options.connection_file, msgspec.json.encode(connection))
         if not await self._running.service.session_stores.logged.keys():
-            log.warning("no keys", extra={"hint": f"svc keys create NAME --database {self._options.database}"})
+            log.warning("no keys", extra={"hint": f"svc keys create NAME --database {url_of(self._options.database)}"})
         log.info("listening", extra={"address": connection.base_url, "pid": connection.pid, "version": VERSION})
 
     async def on_tick(self, counter: int) -> bool:
         """Called ten times a second: stop after ``exit_when_idle`` seconds without use."""
         limit = self._options.exit_when_idle
-        turns = len(self._running.service.turns.running)
+        turns = len(self._running.service.turns.unfinished)
         if limit is not None and self._running.activity.idle_seconds(running_turns=turns) >= limit:
             log.info("idle", extra={"seconds": limit})
             return True
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let turns end and streams close in order before connections are cut."""
+        """Serve on until balancers have noticed, then let turns end and streams close before connections are cut."""
         log.info("stopping")
+        self._running.service.is_ready = False
+        hurrying = asyncio.create_task(self._watch_for_hurry())
+        if self._is_terminated:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._running.hurry.wait(), self._running.service.settings.drain_seconds)
         if self._options.connection_file is not None:
             self._options.connection_file.unlink(missing_ok=True)
         for server in self.servers:
             server.close()
         await self._running.drain()
+        hurrying.cancel()
         await super().shutdown(sockets=sockets)
         log.info("stopped")
 
+    async def _watch_for_hurry(self) -> None:
+        """Pass a second signal on: its handler runs outside the event loop, which it cannot wake."""
+        while not self._is_hurried:  # noqa: ASYNC110  # see above
+            await asyncio.sleep(_SIGNAL_SECONDS)
+        self._running.hurry.set()
+
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """A signal requests a shutdown; a second Ctrl-C forces it. The process then exits with status 0."""
-        self.force_exit = self.should_exit and sig == signal.SIGINT
+        """A signal requests a shutdown, a second one hurries it; a second Ctrl-C also cuts connections.
+
+        SIGTERM, which comes from a process that manages services, is followed by ``drain_seconds`` of service. The
+        process exits with status 0.
+        """
+        self._is_hurried = self.should_exit
+        self.force_exit: bool = self.should_exit and sig == signal.SIGINT
+        self._is_terminated = self._is_terminated or sig == signal.SIGTERM
         self.should_exit = True
 
 
@@ -267,7 +288,7 @@ def read_or_make_key(path: Path) -> str:
         if not path.exists():
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             write_atomic(path, f"{make_key()}\n".encode())
-        path.chmod(0o600)
+        make_private_file(path)
         key = path.read_text("utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"the key file {path} cannot be used: {error}") from error

@@ -14,7 +14,6 @@ import logging
 import os
 import re
 import stat
-import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -22,12 +21,10 @@ from pathlib import Path
 import msgspec
 
 from svc.errors import ConfigError
+from svc.process_safety.private_files import has_owners, make_private_folder
 from svc.service.store.records import FileRecord, FileState
 
-if sys.platform != "win32":  # where the lock of the database has to do
-    import fcntl
-
-log = logging.getLogger("svc.files")
+log: logging.Logger = logging.getLogger("svc.files")
 _PART = ".part"
 _ORPHANED = "orphaned-"
 FILE_NAME = re.compile(r"[0-9a-f]{32}")  # an id becomes a path, so nothing else does
@@ -79,7 +76,7 @@ class FileFolder:
     def open(self) -> None:
         """Create the folder and take its lock; raises ConfigError if it cannot be used, or another service uses it."""
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            make_private_folder(self.path)
             self._check_owner()
             self._take_lock()
             probe = self.path / f".{os.getpid()}.probe"
@@ -92,7 +89,7 @@ class FileFolder:
             ) from error
 
     def _check_owner(self) -> None:
-        if os.name != "posix":
+        if not has_owners():
             return
         status = self.path.stat()  # of the folder that a link leads to
         if status.st_uid not in (os.geteuid(), 0):
@@ -106,7 +103,9 @@ class FileFolder:
 
     def _take_lock(self) -> None:
         """Lock the folder itself: two databases may lead to one folder by links."""
-        if sys.platform == "win32":
+        try:
+            import fcntl
+        except ImportError:  # Windows: the lock of the database has to do
             return
         self._lock = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
@@ -168,7 +167,7 @@ class FileFolder:
         for folder in self._orphaned():
             if (folder / file_id).is_file():
                 (folder / file_id).rename(self.file(file_id))
-                log.warning("attached file taken back", extra={"file": file_id, "from": folder.name})
+                log.warning("attached file restored", extra={"file": file_id, "from": folder.name})
                 with contextlib.suppress(OSError):  # not empty yet
                     folder.rmdir()
                 return
@@ -182,7 +181,7 @@ class FileFolder:
             is_ours = bool(FILE_NAME.fullmatch(entry.name)) and entry.is_file(follow_symlinks=False)
             (unknown if is_ours else strange).append(entry.name)
         if strange:
-            log.warning("files of others are left alone", extra={"count": len(strange), "names": strange[:_SHOWN]})
+            log.warning("files of others are left untouched", extra={"count": len(strange), "names": strange[:_SHOWN]})
         if unknown:
             folder = self.path / f"{_ORPHANED}{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime())}"
             folder.mkdir(mode=0o700, exist_ok=True)

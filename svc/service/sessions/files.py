@@ -215,7 +215,7 @@ def _write_error(error: OSError) -> ServiceError:
     if error.errno in FULL_ERRNOS:
         return storage_full(error.strerror or "no space")
     return UnavailableError(
-        f"the file could not be written ({error.strerror}); its operator must look at the service's disk",
+        f"the file could not be written ({error.strerror}); the operator must check the service's disk",
         retry_after=60,
     )
 

@@ -17,11 +17,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from svc._atomic_file import replace
 from svc.errors import InsufficientStorageError
+from svc.process_safety.private_files import make_private_folder
 from svc.service.sessions.file_folder import FILE_NAME
 from svc.service.store.disk_space import DiskSpace
 
-log = logging.getLogger("svc.files")
+log: logging.Logger = logging.getLogger("svc.files")
 _DIGEST_BYTES = 32
 _LARGEST_SHARE = 4  # a result takes at most a quarter of the room, so that it does not push out all others
 _Key = tuple[str, str]
@@ -59,11 +61,11 @@ class DiskResults:
         """Read what an earlier process left; drop what is unfinished, and results of files that are gone. Blocks."""
         with self._lock:
             try:
-                self._folder.mkdir(mode=0o700, exist_ok=True)
+                make_private_folder(self._folder)
                 self._folder.chmod(0o700)  # fails if it is another user's
                 self._read_folder()
             except OSError as error:
-                log.warning("no results are kept", extra={"folder": str(self._folder), "reason": error.strerror})
+                log.warning("results are not cached", extra={"folder": str(self._folder), "reason": error.strerror})
                 self._limit_bytes = 0
 
     def _read_folder(self) -> None:
@@ -111,7 +113,7 @@ class DiskResults:
                 stored = b""
             data = stored[_DIGEST_BYTES:]
             if stored[:_DIGEST_BYTES] != _digest(key, data):
-                log.warning("kept result dropped: it is damaged", extra={"file": key[0]})
+                log.warning("damaged cached result deleted", extra={"file": key[0]})
                 self._drop(key)
                 return None
             self._sizes.move_to_end(key)
@@ -137,7 +139,7 @@ class DiskResults:
                 with open(os.open(part, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as file:  # noqa: PTH123
                     file.write(_digest(key, data))
                     file.write(data)
-                part.replace(path)
+                replace(part, path)
             except OSError as error:
                 log.warning("result not kept", extra={"file": key[0], "reason": error.strerror})
                 with contextlib.suppress(OSError):

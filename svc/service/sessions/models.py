@@ -12,12 +12,12 @@ import msgspec
 from svc.errors import ExperimentalNotAllowedError, ModelNotFoundError
 from svc.messages import ModelCard, ModelInfo, ModelInfoInput, ModelList, Toolset
 
-STABLE = ModelInfo(model_name="svc", version="1.1", description="The embedded analyst's proven tools.")
+STABLE = ModelInfo(model_name="svc", version="1.1", description="The embedded analyst with its stable tools.")
 EXPERIMENTAL = ModelInfo(
     model_name="svc",
     version="1.2",
     use_experimental=True,
-    description="The embedded analyst with the tools that are marked experimental.",
+    description="The embedded analyst with its stable and experimental tools.",
 )
 RELEASED = 1_795_132_800  # 2026-11-20, the release of both models, in seconds since the epoch
 
@@ -29,8 +29,9 @@ class Models:
         proven = [toolset for toolset in toolsets if not toolset.is_experimental]
         self._stable = msgspec.structs.replace(STABLE, toolsets=proven)
         self._experimental = msgspec.structs.replace(EXPERIMENTAL, toolsets=list(toolsets))
-        self._kinds = {"stable": self._stable, "experimental": self._experimental}
-        self._by_name = {**self._kinds, **{model.model_string: model for model in self._kinds.values()}}
+        kinds = {"stable": self._stable, "experimental": self._experimental}
+        self._kinds = kinds | {f"{model.model_name}-{kind}": model for kind, model in kinds.items()}
+        self._by_name = self._kinds | {model.model_string: model for model in kinds.values()}
 
     def available(self, *, allow_experimental: bool) -> list[ModelInfo]:
         """The models that a key may use, the stable one first."""
@@ -38,11 +39,16 @@ class Models:
 
     def as_model_list(self) -> ModelList:
         """All models in OpenAI's format, the stable one first."""
-        models = (self._stable, self._experimental)
-        return ModelList(data=[ModelCard(id=m.model_string, created=RELEASED, owned_by="svc") for m in models])
+        return ModelList(data=[_card(model) for model in (self._stable, self._experimental)])
+
+    def card(self, name: str) -> ModelCard:
+        """A model in OpenAI's format, by its id or an alias; raises ModelNotFoundError."""
+        return _card(self.choose(name, allow_experimental=True))
 
     def choose(self, requested: str | ModelInfoInput | None, *, allow_experimental: bool) -> ModelInfo:
-        """Select a model by id, ``stable``, ``experimental`` or an object; None or ``""`` is the stable one.
+        """Select a model by id, alias (``stable``, ``svc-stable``, …) or an object; None or ``""`` is the stable one.
+
+        The toolsets that an object disables are disabled in the model.
 
         Raises:
             ModelNotFoundError: No such model; the message lists the available ones.
@@ -63,4 +69,25 @@ class Models:
                 "or create a key with --experimental",
                 param="model",
             )
+        chosen = requested.toolsets if isinstance(requested, ModelInfoInput) else None
+        return _without(model, {one.name for one in chosen or () if one.is_enabled is False})
+
+
+def unknown_toolsets(requested: str | ModelInfoInput | None, model: ModelInfo) -> list[str]:
+    """The names of the toolsets in a request that the model does not have."""
+    if not isinstance(requested, ModelInfoInput):
+        return []
+    known = {toolset.name for toolset in model.toolsets}
+    return [one.name for one in requested.toolsets or () if one.name not in known]
+
+
+def _without(model: ModelInfo, disabled: set[str]) -> ModelInfo:
+    """The model with these toolsets disabled."""
+    if disabled.isdisjoint(toolset.name for toolset in model.toolsets):
         return model
+    toolsets = [msgspec.structs.replace(toolset, is_enabled=toolset.name not in disabled) for toolset in model.toolsets]
+    return msgspec.structs.replace(model, toolsets=toolsets)
+
+
+def _card(model: ModelInfo) -> ModelCard:
+    return ModelCard(id=model.model_string, created=RELEASED, owned_by="svc")

@@ -37,6 +37,7 @@ from svc.messages import (
     new_id,
 )
 from svc.service.sessions.models import Models
+from svc.service.sessions.registration import read_instructions, read_tools
 from svc.service.settings import Settings
 from svc.service.store.records import FileRecord, KeyRecord, Logging, SessionRecord
 
@@ -56,7 +57,20 @@ def new_session(
     models: Models,
     instructions: str = "",
 ) -> SessionRecord:
-    """Build the session that a request asks for; raises the wire's error for the first field that breaks a rule."""
+    """Build the session that a request asks for; raises the wire's error for the first field that breaks a rule.
+
+    Args:
+        request: The registration.
+        key: Whose session it is.
+        now: Seconds since the epoch.
+        settings: The limits.
+        models: Those of the service.
+        instructions: The system messages of an OpenAI-style client.
+    """
+    tools = read_tools(request.local_tools or (), settings)
+    _check_nul(instructions, "messages")
+    instructions = instructions or read_instructions(request.agents_config, settings)
+    _check_nul(instructions, "agents_config")
     ttl = settings.default_ttl_seconds if request.ttl is None else check_ttl(request.ttl, settings)
     return SessionRecord(
         id=check_id(request.id, "id") if request.id else new_id(),
@@ -72,6 +86,8 @@ def new_session(
         expire_time=int(now) + ttl,
         can_log=can_log_session(key.logging, requested=request.log_session),
         instructions=instructions,
+        agents_config=msgspec.json.encode(request.agents_config).decode() if request.agents_config else "",
+        registered_tools=tools,
     )
 
 
@@ -139,8 +155,8 @@ def check_feedback(request: FeedbackRequest, settings: Settings) -> None:
         )
     if abs(request.score) > MAX_SCORE:
         raise InvalidRequestError(f"score is {request.score}; it must be -{MAX_SCORE} to {MAX_SCORE}", param="score")
-    if request.group_id:
-        check_id(request.group_id, "group_id")
+    _check_text(request.group_id or "", "group_id", settings.max_description_chars)
+    _check_nul(request.comment, "comment")
     check_content_size(request.comment, settings)
 
 
@@ -278,12 +294,16 @@ def wire_session(session: SessionRecord, messages: Sequence[Message] = ()) -> Se
         log_session=session.can_log,
         state=state,
         files=[wire_file(file) for file in session.files],
-        local_tools=[msgspec.Raw(msgspec.json.encode(tool)) for tool in session.local_tools],
+        local_tools=[
+            msgspec.Raw(msgspec.json.encode(tool)) for tool in session.local_tools or session.registered_tools
+        ],
         agents_config=_agents_config(session),
     )
 
 
 def _agents_config(session: SessionRecord) -> dict[str, msgspec.Raw]:
+    if session.agents_config:
+        return msgspec.json.decode(session.agents_config, type=dict[str, msgspec.Raw])
     if not session.instructions:
         return {}
     return {"assistant": msgspec.Raw(msgspec.json.encode({"instructions": session.instructions}))}
@@ -305,7 +325,14 @@ def turn_error(message: Message) -> ServiceError:
 def _check_text(text: str, param: str, limit: int) -> str:
     if len(text) > limit:
         raise InvalidRequestError(f"{param} has {len(text):,} characters; the limit is {limit:,}", param=param)
+    _check_nul(text, param)
     return text
+
+
+def _check_nul(text: str, param: str) -> None:
+    """Raise InvalidRequestError for a text that not every database can store."""
+    if "\0" in text:
+        raise InvalidRequestError(f"{param} contains the character U+0000; remove it", param=param)
 
 
 def _quoted(text: str) -> str:

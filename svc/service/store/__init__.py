@@ -121,7 +121,7 @@ class Store(Protocol):
         Args:
             session_id: The session.
             query: The query; its ``turn``, ``parent_id`` and ``seq`` are set.
-            owner: The process that holds the turn's lease.
+            owner: The process that holds the turn's lease; "" for a turn that waits, which is not an attempt yet.
             first_batch: Stored in the same transaction, unless another message was stored since it was made.
 
         Raises:
@@ -161,8 +161,19 @@ class Store(Protocol):
         """The session's running turn, or None."""
         ...
 
+    async def ended_turn(self, session_id: str, *, ended_after: float) -> TurnRecord | None:
+        """The session's last turn, if it ended after this time (seconds since the epoch); None if it is running."""
+        ...
+
     async def claim_orphans(self, *, owner: str) -> list[TurnRecord]:
         """Take over every running turn of other owners; its ``fence`` and ``attempts`` grow by one."""
+        ...
+
+    async def claim(self, turn: TurnRecord, *, owner: str) -> TurnRecord | None:
+        """Take a turn that waits without an owner; its ``fence`` and ``attempts`` grow by one.
+
+        None if it was ended or taken since it was read.
+        """
         ...
 
     async def release(self, turn: TurnRecord) -> None:
@@ -236,6 +247,9 @@ class Store(Protocol):
 
     async def delete_expired_page_keys(self, *, ended_before: float) -> None:
         """Delete the keys of pages that expired or were revoked before this time."""
+
+    async def set_email(self, user_id: str, email: str) -> None:
+        """Store the user's email address with every key of the user."""
 
     async def revoke_key(self, key_id: str, now: float) -> bool:
         """Revoke a key; False if no valid key has this id."""

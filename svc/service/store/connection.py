@@ -19,9 +19,11 @@ from importlib import resources
 from pathlib import Path
 
 from svc.errors import ConfigError
+from svc.process_safety.private_files import make_private_file
+from svc.service.store.emails import is_email
 from svc.service.store.store_errors import is_damage
 
-log = logging.getLogger("svc.store")
+log: logging.Logger = logging.getLogger("svc.store")
 CHECK_SECONDS = (
     5.0  # about two gigabytes; a reader of damage that is found later gets an error, and so does GET /health
 )
@@ -60,7 +62,7 @@ def check_integrity(connection: sqlite3.Connection, path: Path) -> None:
     except sqlite3.OperationalError as error:
         if error.sqlite_errorcode != sqlite3.SQLITE_INTERRUPT:
             raise
-        log.info("integrity check given up", extra={"seconds": CHECK_SECONDS})
+        log.info("integrity check aborted", extra={"seconds": CHECK_SECONDS})
         return
     except sqlite3.DatabaseError as error:
         found = [str(error)]
@@ -85,7 +87,9 @@ def create_file(path: Path) -> None:
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         _keep_log_of_missing(path)
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+        if not path.exists():
+            os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
+            make_private_file(path)
         connection = connect(path)
         try:
             connection.execute("PRAGMA journal_mode = WAL")
@@ -103,6 +107,7 @@ def create_file(path: Path) -> None:
 def migrate(connection: sqlite3.Connection, name: str) -> None:
     """Apply the migrations that the database lacks; raises ConfigError if it is newer than this program."""
     migrations = _migrations()
+    connection.create_function("is_email", 1, lambda text: isinstance(text, str) and is_email(text), deterministic=True)
     version = _version(connection)
     newest = max(migrations)
     if version > newest:
@@ -124,6 +129,11 @@ def migrate(connection: sqlite3.Connection, name: str) -> None:
             raise ConfigError(f"{name} could not be migrated to schema version {number}: {error}") from error
 
 
+def newest_version() -> int:
+    """The version of the schema that this program writes."""
+    return max(_migrations())
+
+
 def _version(connection: sqlite3.Connection) -> int:
     return int(connection.execute("PRAGMA user_version").fetchone()[0])
 
@@ -139,6 +149,6 @@ def _statements(script: str) -> Iterator[str]:
 
 
 def _migrations() -> dict[int, str]:
-    folder = resources.files("svc.service.store") / "migrations"
+    folder = resources.files("svc.service.store") / "migrations" / "sqlite"
     files = [entry for entry in folder.iterdir() if re.fullmatch(r"\d{4}_\w+\.sql", entry.name)]
     return {int(entry.name[:4]): entry.read_text("utf-8") for entry in files}

@@ -21,6 +21,7 @@ FileState = Literal["receiving", "removing"]
 class KeyRecord(msgspec.Struct, frozen=True, kw_only=True):
     """An API key without its secret. A user may have several. ``rpm`` and ``tpm``: 0 is unlimited.
 
+    ``email`` is the user's, the same in all keys of the user; empty if the user has none.
     ``expires`` and ``revoked`` are seconds since the epoch; 0 is never. ``lineage`` holds the ids of the keys that it
     was derived from, the original first. ``is_page``: made by ``svc open`` for the service's page.
     """
@@ -78,8 +79,9 @@ class FileRecord(msgspec.Struct, frozen=True, kw_only=True):
 class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A session without its messages. Times are seconds since the epoch; files are in the order of their index.
 
-    ``title`` is the first question in one line. ``instructions`` are the system messages of an OpenAI-style client,
-    ``local_tools`` the tools offered with the last query.
+    ``title`` is the first question in one line. ``instructions`` are the system messages of an OpenAI-style client, or
+    those of the registration's ``agents_config`` (JSON, or empty). ``local_tools`` are the tools offered with the last
+    query, ``registered_tools`` those of the registration.
     """
 
     id: str
@@ -102,6 +104,8 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     usage: Usage = msgspec.field(default_factory=Usage)
     files: tuple[FileRecord, ...] = ()
     local_tools: tuple[LocalTool, ...] = ()
+    registered_tools: tuple[LocalTool, ...] = ()
+    agents_config: str = ""
 
 
 class HistoryRow(msgspec.Struct, frozen=True):
@@ -121,6 +125,14 @@ class StoredMessage(msgspec.Struct, frozen=True):
 
     seq: int
     body: bytes
+
+    @property
+    def query_id(self) -> str:
+        """The id of a query; "" for every other message."""
+        return msgspec.json.decode(self.body, type=Message).id if self.body.startswith(_QUERY) else ""
+
+
+_QUERY = msgspec.json.encode(Message(message_type=MessageType.QUERY)).partition(b",")[0]
 
 
 class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):

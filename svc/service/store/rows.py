@@ -1,9 +1,11 @@
-"""Convert rows of the SQLite store to records and back."""
+"""Convert rows of the stores to records and back."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 import msgspec
 
@@ -25,12 +27,16 @@ TURN_COLUMNS = (
     " FROM turns t JOIN sessions s ON s.number = t.session_number"
 )
 Row = tuple[str, str, int, str, int, str, int, int]
-_SESSION_COLUMNS = (
+SESSION_VALUES = (
     "user_id, org_id, model, ttl, language, name, description, create_time, update_time, expire_time, can_log,"
-    " last_seq, turns, usage, number, instructions,"
-    " EXISTS (SELECT 1 FROM turns t WHERE t.session_number = sessions.number AND t.state = 'running'),"
-    " EXISTS (SELECT 1 FROM files f WHERE f.session_number = sessions.number), local_tools, title"
+    " last_seq, turns, usage, number, instructions"
 )
+_SESSION_COLUMNS = ", ".join((
+    SESSION_VALUES,
+    "EXISTS (SELECT 1 FROM turns t WHERE t.session_number = sessions.number AND t.state = 'running')",
+    "EXISTS (SELECT 1 FROM files f WHERE f.session_number = sessions.number)",
+    "local_tools, title, registered_tools, agents_config",
+))  # fmt: skip
 
 
 def session_number(connection: sqlite3.Connection, session_id: str) -> int | None:
@@ -45,11 +51,16 @@ def session_row(connection: sqlite3.Connection, session_id: str) -> SessionRecor
     row = connection.execute(sql, [session_id]).fetchone()
     if row is None:
         return None
-    files = []
+    files: list[tuple[str]] = []
     if row[17]:
         files = connection.execute(
             "SELECT record FROM files WHERE session_number = ? ORDER BY number", [row[14]]
         ).fetchall()
+    return session_record(session_id, row, [file[0] for file in files])
+
+
+def session_record(session_id: str, row: Sequence[Any], files: Sequence[str]) -> SessionRecord:
+    """The session of a row with its columns in this order, and the records of its files."""
     return SessionRecord(
         id=session_id,
         user_id=row[0],
@@ -69,9 +80,15 @@ def session_row(connection: sqlite3.Connection, session_id: str) -> SessionRecor
         turns=row[12],
         usage=USAGE_DECODER.decode(row[13]),
         is_running=bool(row[16]),
-        files=tuple(FILE_DECODER.decode(file[0]) for file in files),
-        local_tools=() if row[18] == NO_LOCAL_TOOLS else _LOCAL_TOOLS_DECODER.decode(row[18]),
+        files=tuple(FILE_DECODER.decode(file) for file in files),
+        local_tools=_local_tools(row[18]),
+        registered_tools=_local_tools(row[20]),
+        agents_config=row[21],
     )
+
+
+def _local_tools(text: str) -> tuple[LocalTool, ...]:
+    return () if text == NO_LOCAL_TOOLS else _LOCAL_TOOLS_DECODER.decode(text)
 
 
 @lru_cache(maxsize=32)
@@ -82,6 +99,8 @@ def _model(text: str) -> ModelInfo:
 
 def session_values(session: SessionRecord) -> dict[str, str | int | float]:
     """The columns of a new session."""
+    tools = msgspec.json.encode(session.registered_tools).decode()
+    texts = (session.instructions, session.agents_config, tools if session.registered_tools else "")
     return {
         "id": session.id,
         "user_id": session.user_id,
@@ -97,7 +116,9 @@ def session_values(session: SessionRecord) -> dict[str, str | int | float]:
         "can_log": int(session.can_log),
         "instructions": session.instructions,
         "usage": msgspec.json.encode(session.usage).decode(),
-        "bytes": len(session.instructions.encode()),
+        "registered_tools": tools,
+        "agents_config": session.agents_config,
+        "bytes": sum(len(text.encode()) for text in texts),
     }
 
 

@@ -57,7 +57,7 @@ READERS = 2  # threads: reads are short, and the tools need the cores
 _PROBE_BYTES = 262_144  # more than small transactions find room for on a full disk
 _NO_FILE_JOURNAL = "".join(f"DROP TRIGGER file_{event};" for event in ("attached", "detached", "replaced"))
 """For files in memory, which end with the process."""
-log = logging.getLogger("svc.store")
+log: logging.Logger = logging.getLogger("svc.store")
 
 
 class SqliteStore:
@@ -155,7 +155,7 @@ class SqliteStore:
 
     async def check(self) -> None:
         """Return if the database can be read and, if the last write failed, written again."""
-        await self._read(lambda c: c.execute("SELECT count(*) FROM keys").fetchone())
+        await self._read(lambda c: c.execute("SELECT 1 FROM keys LIMIT 1").fetchone())
         if self._damage is not None:
             raise self._damage.with_traceback(None)
         if self._writer is not None and self._writer.problem is not None:
@@ -276,6 +276,7 @@ class SqliteStore:
             connection.execute(f"DELETE FROM feedback WHERE session_number IN {numbers}", [ended_before])  # noqa: S608
             connection.execute(
                 "UPDATE sessions SET name = '', description = '', title = '', instructions = '', local_tools = '[]', "  # noqa: S608
+                "registered_tools = '[]', agents_config = '', "
                 f"last_seq = -1, bytes = 0 WHERE {ended}",
                 [ended_before],
             )
@@ -344,10 +345,11 @@ class SqliteStore:
         owner: str,
         first_batch: FirstBatch | None = None,
     ) -> TurnStart:
-        """Store a new session with turns that were answered elsewhere and begin its query's turn."""
+        """Store a session, if it is not stored yet, with turns that were answered elsewhere; begin its query's turn."""
 
         def operation(connection: sqlite3.Connection) -> TurnStart:
-            _insert_session(connection, session)
+            if session_number(connection, session.id) is None:
+                _insert_session(connection, session)
             turn_end = TurnEnd(state=TurnState.ANSWERED, time=query.created_at, usage=Usage())
             for earlier_query, answers in exchanges:
                 turn = turn_rows.begin(connection, session.id, earlier_query, owner).turn
@@ -370,7 +372,12 @@ class SqliteStore:
         """The session's running turn, or None."""
         return await self._turn("s.id = ? AND t.state = 'running'", [session_id])
 
-    async def _turn(self, condition: str, values: list[str]) -> TurnRecord | None:
+    async def ended_turn(self, session_id: str, *, ended_after: float) -> TurnRecord | None:
+        """The session's last turn, if it ended after this time."""
+        last = "t.number = (SELECT max(number) FROM turns WHERE session_number = s.number)"
+        return await self._turn(f"s.id = ? AND {last} AND t.ended > ?", [session_id, ended_after])
+
+    async def _turn(self, condition: str, values: list[str | float]) -> TurnRecord | None:
         row = await self._read_inline(
             lambda c: c.execute(f"SELECT {TURN_COLUMNS} WHERE {condition}", values).fetchone()
         )
@@ -379,6 +386,10 @@ class SqliteStore:
     async def claim_orphans(self, *, owner: str) -> list[TurnRecord]:
         """Take over every running turn of other owners."""
         return await self._write(lambda c: turn_rows.claim_orphans(c, owner))
+
+    async def claim(self, turn: TurnRecord, *, owner: str) -> TurnRecord | None:
+        """Take a turn that waits without an owner; None if it was ended or taken since it was read."""
+        return await self._write(lambda c: turn_rows.claim(c, turn, owner))
 
     async def release(self, turn: TurnRecord) -> None:
         """Give up the lease of an unfinished turn; this run does not count as an attempt."""
@@ -477,6 +488,11 @@ class SqliteStore:
     async def keys(self) -> list[KeyRecord]:
         """All keys, oldest first."""
         return await self._read(lambda c: _keys(c, "ORDER BY created", []))
+
+    async def set_email(self, user_id: str, email: str) -> None:
+        """Store the user's email address with every key of the user."""
+        sql = "UPDATE keys SET record = json_set(record, '$.email', ?) WHERE json_extract(record, '$.user_id') = ?"
+        await self._write(lambda c: c.execute(sql, [email, user_id]).rowcount)
 
     async def revoke_key(self, key_id: str, now: float) -> bool:
         """Revoke a key; False if no valid key has this id."""

@@ -75,7 +75,7 @@ def begin(
             stored[-1].seq,
             _size(stored),
             query.timestamp if turn_end is None else int(turn_end.time),
-            usage if turn_end is None else _add_usage(usage, turn_end.usage),
+            usage if turn_end is None else add_usage(usage, turn_end.usage),
             title_of(query.content),
             number,
         ],
@@ -109,8 +109,18 @@ def _insert_turn(
     state, ended = (TurnState.RUNNING, 0.0) if turn_end is None else (turn_end.state, turn_end.time)
     inserted = connection.execute(
         "INSERT INTO turns (session_number, id, query_id, query_seq, state, owner, fence, attempts, started, ended)"
-        " VALUES (?, ?, ?, ?, ?, ?, 1, 1, ?, ?)",
-        [session[0], query.turn, query.id, seq, state.value, "" if turn_end else owner, query.created_at, ended],
+        " VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?)",
+        [
+            session[0],
+            query.turn,
+            query.id,
+            seq,
+            state.value,
+            "" if turn_end else owner,
+            int(bool(owner)),
+            query.created_at,
+            ended,
+        ],
     )
     return TurnRecord(
         session_id=session[1],
@@ -120,7 +130,7 @@ def _insert_turn(
         query_seq=seq,
         state=state,
         fence=1,
-        attempts=1,
+        attempts=int(bool(owner)),
     )
 
 
@@ -157,6 +167,20 @@ def claim_orphans(connection: sqlite3.Connection, owner: str) -> list[TurnRecord
         [owner],
     )
     return [turn_row(row) for row in rows.fetchall()]
+
+
+def claim(connection: sqlite3.Connection, turn: TurnRecord, owner: str) -> TurnRecord | None:
+    """Take a turn without an owner, unless it was ended or taken since it was read."""
+    connection.execute(
+        "UPDATE turns SET owner = ?, fence = fence + 1, attempts = attempts + 1"
+        " WHERE number = ? AND id = ? AND fence = ? AND owner = '' AND state = 'running'",
+        [owner, turn.number, turn.id, turn.fence],
+    )
+    row = connection.execute(
+        f"SELECT {TURN_COLUMNS} WHERE t.number = ? AND t.owner = ? AND t.fence = ?",
+        [turn.number, owner, turn.fence + 1],
+    ).fetchone()
+    return None if row is None else turn_row(row)
 
 
 def messages_after(
@@ -230,9 +254,10 @@ def _end_turn(connection: sqlite3.Connection, number: int, turn: TurnRecord, tur
     usage = connection.execute("SELECT usage FROM sessions WHERE number = ?", [number]).fetchone()[0]
     connection.execute(
         "UPDATE sessions SET usage = ?, update_time = ? WHERE number = ?",
-        [_add_usage(usage, turn_end.usage), int(turn_end.time), number],
+        [add_usage(usage, turn_end.usage), int(turn_end.time), number],
     )
 
 
-def _add_usage(usage: str, more: Usage) -> str:
+def add_usage(usage: str, more: Usage) -> str:
+    """The sum of a session's usage, as JSON, and a turn's."""
     return _ENCODER.encode(USAGE_DECODER.decode(usage) + more).decode()

@@ -91,7 +91,7 @@ class Writer:
                     group.append(job)
             try:
                 self._commit(group)
-            except Exception as error:  # noqa: BLE001  # whoever waits for this group or a later one must get a result
+            except Exception as error:  # noqa: BLE001  # anyone who waits for this group or a later one must get a result
                 with contextlib.suppress(sqlite3.Error):
                     self._connection.rollback()
                 for job in group:

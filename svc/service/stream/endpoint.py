@@ -14,25 +14,27 @@ from urllib.parse import parse_qs
 import msgspec
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 
-from svc.errors import InvalidRequestError, RateLimitedError, ServiceError
+from svc.errors import HistoryLostError, InvalidRequestError, RateLimitedError, ServiceError
 from svc.local_tools import ANSWERS, QueryFrame
 from svc.messages import Message, MessageType
 from svc.service.access.auth import request_target
-from svc.service.close_codes import CLOSED_SESSION, TOO_MANY
+from svc.service.close_codes import CLOSED_SESSION, HISTORY_LOST, TOO_MANY
 from svc.service.observability.failures import internal_error
 from svc.service.operations import Service
 from svc.service.quotas.table import QuotaName
 from svc.service.quotas.uses import ACCOUNT
 from svc.service.sessions.session_stores import SessionHandle
-from svc.service.store.records import KeyRecord, StoredMessage
+from svc.service.store.records import KeyRecord, StoredMessage, TurnStart
 from svc.service.stream.open_streams import OpenStream, OpenStreams
 from svc.service.stream.outbox import TEXTS, Outbox
 from svc.service.turns.message_builder import refusal
 from svc.service.validation import decode
 
-log = logging.getLogger("svc.stream")
+log: logging.Logger = logging.getLogger("svc.stream")
 PAGE_BYTES = 65_536  # per event: uvicorn's write buffer limit, above which a send waits for the client
 SUBPROTOCOL = "svc"
+REJOIN_SECONDS = 2.0  # a client without ``after`` that has a question sends it as soon as it is connected
+REJOIN_WINDOW_SECONDS = 300.0  # older clients try to reconnect for up to half a minute
 MAX_REFUSED_FRAMES = 100  # of one stream, over its key's limits: a client that retries waits for longer each time
 
 
@@ -60,6 +62,9 @@ async def stream(websocket: WebSocket, service: Service, streams: OpenStreams) -
         if after is None:
             outbox.rewind(await _start_of_running_turn(handle, outbox.position))
         await websocket.accept(subprotocol=SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
+        if after is not None and after > handle.session.last_seq:
+            await _refuse_lost_history(websocket, handle.session.last_seq, after, now=service.clock())
+            return
         with streams.opened(OpenStream(key_id=key.id, session_id=session_id, outbox=outbox)):
             await _Connection(websocket, service, key, handle, outbox, is_resumed=after is not None).run()
     finally:
@@ -78,6 +83,20 @@ def _parse_after(session_id: str, after: str) -> int | None:
             f"after is {after[:40]!r}; it must be the last seq received, or 0 for all messages", param="after"
         )
     return int(after)
+
+
+async def _refuse_lost_history(websocket: WebSocket, last_seq: int, after: int, *, now: float) -> None:
+    """Tell a client that saw more than there is, and close; what it sends meanwhile is not read.
+
+    Without this, it would be shown nothing until the session has grown past that seq.
+    """
+    error = HistoryLostError(
+        f"after is {after}, and the session has {last_seq} messages: the service was restored to an older state, or "
+        "the session was made again. Connect with after=0; messages whose id was seen before are the same",
+        param="after",
+    )
+    await websocket.send({"type": "websocket.send", "text": msgspec.json.encode(refusal(error, now=now)).decode()})
+    await websocket.close(HISTORY_LOST, "the history is shorter than after")
 
 
 async def _start_of_running_turn(handle: SessionHandle, position: int) -> int:
@@ -106,7 +125,10 @@ class _Connection:
         self._session_id = handle.session.id
         self._outbox = outbox
         self._refused_frames = 0  # because of a limit of the key
+        self._is_resumed = is_resumed
         self._is_fresh = not is_resumed  # connected without ``after`` and nothing sent yet
+        self._is_silent = True  # no frame was received yet
+        self._own_queries: set[str] = set()  # the ids of queries that were asked here and are not sent back
 
     async def run(self) -> None:
         """Serve until the client disconnects or the stream is closed."""
@@ -116,6 +138,7 @@ class _Connection:
             self._outbox.is_too_slow.wait()
         )  # a sender blocked on a slow client cannot notice this itself
         tasks: set[asyncio.Task[None] | asyncio.Task[bool]] = {receiver, sender, closer}
+        rejoiner = asyncio.create_task(self._rejoin())
         try:
             finished, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             if sender in finished and isinstance(sender.exception(), WebSocketDisconnect):
@@ -126,9 +149,9 @@ class _Connection:
         except WebSocketDisconnect:
             return
         finally:
-            for task in tasks:
+            for task in (*tasks, rejoiner):
                 task.cancel()
-            await asyncio.wait(tasks)
+            await asyncio.wait((*tasks, rejoiner))
             await self._close()
 
     async def _close(self) -> None:
@@ -137,6 +160,21 @@ class _Connection:
         with contextlib.suppress(TimeoutError, RuntimeError, WebSocketDisconnect):
             async with asyncio.timeout(self._service.settings.close_seconds):
                 await self._websocket.close(self._outbox.close_code, self._outbox.close_reason)
+
+    async def _rejoin(self) -> None:
+        """Send the turn that a client without ``after`` came back for, if it ended while the client was away.
+
+        Such a client asks nothing and would wait for ever. One that has a question, asks it first.
+        """
+        if not self._is_fresh:
+            return
+        await asyncio.sleep(REJOIN_SECONDS)
+        if self._is_silent and self._is_fresh:
+            ended_after = self._service.clock() - REJOIN_WINDOW_SECONDS
+            with contextlib.suppress(ServiceError):  # the store is out of reach: the client goes on waiting
+                turn = await self._handle.store.ended_turn(self._session_id, ended_after=ended_after)
+                if turn is not None and self._is_silent and self._is_fresh:
+                    self._outbox.rewind(turn.query_seq - 1)
 
     async def _send_all(self) -> None:
         outbox = self._outbox
@@ -173,13 +211,23 @@ class _Connection:
 
     async def _send(self, batch: Sequence[StoredMessage]) -> None:
         self._is_fresh = False
-        await self._websocket.send({"type": "websocket.send", TEXTS: [message.body for message in batch]})
+        bodies = [message.body for message in batch if not self._is_own_query(message)]
+        if bodies:
+            await self._websocket.send({"type": "websocket.send", TEXTS: bodies})
+
+    def _is_own_query(self, message: StoredMessage) -> bool:
+        """Whether the message is a query that this client asked and need not get back."""
+        if not self._own_queries or (query_id := message.query_id) not in self._own_queries:
+            return False
+        self._own_queries.discard(query_id)
+        return True
 
     async def _receive_all(self) -> None:
         while True:
             event = await self._websocket.receive()
             if event["type"] == "websocket.disconnect":
                 raise WebSocketDisconnect(event.get("code", 1005))
+            self._is_silent = False
             await self._handle_frame(event.get("text"))
 
     async def _handle_frame(self, text: str | None) -> None:
@@ -207,11 +255,28 @@ class _Connection:
             await self._service.answer(self._key, self._session_id, message)
             return
         self._service.quotas.spend(QuotaName.REQUESTS, self._key)
-        _, turn_start = await self._service.ask(self._key, self._session_id, message, message.local_tools)
+        turn_start = await self._ask(message)
         if not turn_start.is_new and self._is_fresh and turn_start.turn.query_seq <= self._outbox.position:
             self._outbox.rewind(
                 turn_start.turn.query_seq - 1
             )  # a repeated query after a lost connection: send its turn from the start
+
+    async def _ask(self, message: QueryFrame) -> TurnStart:
+        """Ask the query; without ``after`` the client does not get it back, unless it repeats one of an earlier stream.
+
+        Noted before it is asked: the stored query may be sent before this returns.
+        """
+        is_noted = not self._is_resumed and message.id not in self._own_queries
+        if is_noted:
+            self._own_queries.add(message.id)
+        is_new = False
+        try:
+            _, turn_start = await self._service.ask(self._key, self._session_id, message, message.local_tools)
+            is_new = turn_start.is_new
+        finally:
+            if is_noted and not is_new:
+                self._own_queries.discard(message.id)
+        return turn_start
 
     def _count_refusal(self, error: ServiceError, *, is_readable: bool) -> None:
         """Count an unreadable frame as a request; close the stream of a client that goes on over its limit."""

@@ -13,7 +13,8 @@ from svc.service.close_codes import BAD_KEY, CLOSED_SESSION, STOPPING
 from svc.service.operations import Service
 from svc.service.stream.outbox import Outbox
 
-log = logging.getLogger("svc.stream")
+log: logging.Logger = logging.getLogger("svc.stream")
+SPREAD_SECONDS = 2.0  # over which the streams of a service that stops are closed
 
 
 class OpenStream(msgspec.Struct, frozen=True, eq=False):
@@ -74,9 +75,18 @@ class OpenStreams:
             if stream.session_id in expired:
                 stream.outbox.end(CLOSED_SESSION, "the session expired")
 
-    async def close(self) -> None:
-        """Close every stream because the service stops, and wait for the clients, up to ``close_seconds``."""
-        for stream in list(self._open):
+    async def close(self, hurry: asyncio.Event) -> None:
+        """Close every stream because the service stops, and wait for the clients, up to ``close_seconds``.
+
+        The closes are spread over two seconds, because all clients come back at once; ``hurry`` ends that.
+        """
+        streams = list(self._open)
+        for stream in streams:
+            stream.outbox.end(STOPPING, "the service is stopping; reconnect with after")
+            if stream is not streams[-1] and not hurry.is_set():
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(hurry.wait(), SPREAD_SECONDS / len(streams))
+        for stream in self._open - set(streams):  # opened meanwhile
             stream.outbox.end(STOPPING, "the service is stopping; reconnect with after")
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._service.settings.close_seconds):

@@ -22,11 +22,11 @@ class Outbox:
     """A ``Listener`` of the bus. ``position`` is the last seq that was taken for sending."""
 
     def __init__(self, position: int, *, limit_messages: int, limit_bytes: int) -> None:
-        self.position = position
+        self.position: int = position
         self.close_code: int | None = None
-        self.close_reason = ""
-        self.pending = asyncio.Event()
-        self.is_too_slow = asyncio.Event()  # set once it exceeds a limit
+        self.close_reason: str = ""
+        self.pending: asyncio.Event = asyncio.Event()
+        self.is_too_slow: asyncio.Event = asyncio.Event()  # set once it exceeds a limit
         self._limit_messages = limit_messages
         self._limit_bytes = limit_bytes
         self._latest = 0

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import re
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,39 +32,6 @@ from svc.service.validation import decode
 
 MAX_ARGUMENTS_BYTES = 100_000  # of one call, as JSON; keeps the message that carries them below its own limit
 MAX_SESSIONS = 10_000  # with consents in memory; users of older sessions are asked again
-_NAME = re.compile(r"[A-Za-z0-9_]{1,64}")
-
-
-def check_local_tools(tools: Sequence[LocalTool], settings: Settings) -> tuple[LocalTool, ...]:
-    """Return the tools if a query may offer them; raises InvalidRequestError with ``param`` otherwise."""
-    if len(tools) > settings.max_local_tools:
-        raise InvalidRequestError(
-            f"local_tools has {len(tools)} tools; a query may offer {settings.max_local_tools}. Offer fewer",
-            param="local_tools",
-        )
-    size = len(msgspec.json.encode(tools)) if tools else 0
-    if size > settings.max_local_tools_bytes:
-        raise InvalidRequestError(
-            f"local_tools is {size:,} bytes; the limit is {settings.max_local_tools_bytes:,}. Shorten the descriptions",
-            param="local_tools",
-        )
-    names: set[str] = set()
-    for index, tool in enumerate(tools):
-        where = f"local_tools[{index}]"
-        if not _NAME.fullmatch(tool.name):
-            raise InvalidRequestError(
-                f"{where}.name is {tool.name[:80]!r}; it must be 1 to 64 of A-Z a-z 0-9 _", param=f"{where}.name"
-            )
-        if tool.name in names:
-            raise InvalidRequestError(
-                f"{where}.name is {tool.name!r}; another tool has this name", param=f"{where}.name"
-            )
-        if tool.parameters.get("type") != "object":
-            raise InvalidRequestError(
-                f"{where}.parameters must be a JSON schema whose type is object", param=f"{where}.parameters"
-            )
-        names.add(tool.name)
-    return tuple(tools)
 
 
 class Consents:
@@ -123,7 +89,7 @@ class LocalToolCalls:
         consents: Consents,
         settings: Settings,
     ) -> None:
-        self.offered = tuple(tools)
+        self.offered: tuple[LocalTool, ...] = tuple(tools)
         self._session_id = session_id
         self._consents = consents
         self._step_buffer = step_buffer
@@ -205,8 +171,8 @@ class LocalToolCalls:
                 return ""
             self._refused.add(tool.name)
             if response is None:
-                return f"the user did not answer within {seconds:g} s whether it may be called"
-        return "the user does not allow it; do not call it again in this turn"
+                return f"the user did not answer within {seconds:g} s to the confirmation request"
+        return "the user denied the call; do not repeat it in this turn"
 
     async def _request(
         self, kind: MessageType, content: ConfirmationRequest | LocalToolCall, seconds: float

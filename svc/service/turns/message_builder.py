@@ -12,11 +12,13 @@ import msgspec
 
 from svc.assistant.turn import Answer, Exchange, Step
 from svc.errors import ServiceError
-from svc.messages import Message, MessageType, MimeType, Role, State, Usage, new_id
+from svc.messages import PARTIAL_ANSWER_TITLE, Message, MessageType, MimeType, Role, State, Usage, new_id
 from svc.service.settings import Settings
 from svc.service.store.records import HistoryRow
 
 SERVICE_ACTOR = "service"  # the actor of what the service itself says
+ELSEWHERE_ACTOR = "assistant"  # the actor of answers that a client brought along
+TOKEN_BYTES = 4  # that count as one token
 _STEP_TYPES = {MessageType.INFO, MessageType.THINKING, MessageType.SOURCE, MessageType.DEBUG}
 _CUT = "… [cut: the whole answer is the session's file "
 _FIELDS_BYTES = 4_096  # the other fields of an encoded message
@@ -27,7 +29,7 @@ class MessageBuilder:
 
     def __init__(self, query: Message, settings: Settings) -> None:
         self.query = query
-        self.group = new_id()
+        self.group: str = new_id()
         self._settings = settings
         self._number = 0
 
@@ -98,6 +100,14 @@ class MessageBuilder:
         )
         return [result, closing]
 
+    def partial_answer(self, answer: Answer, now: float, *, full_text_file: str | None) -> Message:
+        """Build the ``info`` with what a cancelled turn found in the part that it read."""
+        content = self.cut(answer.markdown, f"\n\n{_CUT}{full_text_file}]")
+        message = self._message(MessageType.INFO, Role.AGENT, answer.actor, State.AGENT_DONE, content, now)
+        message.title, message.mime_type = PARTIAL_ANSWER_TITLE, MimeType.MARKDOWN
+        message.answer_status = answer.status
+        return message
+
     def failure(self, error: ServiceError, usage: Usage, now: float) -> Message:
         """Build the error that ends the turn."""
         content = self.cut(error.message, "… [cut]")
@@ -135,6 +145,8 @@ def refusal(error: ServiceError, *, now: float, query: Message | None = None) ->
         status_code=error.status,
         status_message=error.code,
     )
+    if error.retry_after is not None:
+        message.retry_after = error.retry_after
     if query is not None:
         message.parent_id = query.id[:64]
         message.turn = query.turn[:64]
@@ -148,7 +160,7 @@ def is_cut(answer: str) -> bool:
 
 def count_tokens(text: str) -> int:
     """Estimate the tokens of a text."""
-    return -(-len(text.encode()) // 4)
+    return -(-len(text.encode()) // TOKEN_BYTES)
 
 
 def count_usage(prompt: str, answer: Answer | None) -> Usage:
@@ -172,12 +184,14 @@ def exchanges_of(messages: Sequence[HistoryRow | Message]) -> tuple[Exchange, ..
     for message in messages:
         if message.message_type == MessageType.QUERY:
             prompt, sources = message.content or "", {}
-            asked, files = message.created_at, message.files or ()
+            asked, files = message.created_at, tuple(message.files or ())
         elif message.message_type == MessageType.SOURCE and message.mime_type == MimeType.JSON:
             sources.setdefault(message.group, []).append(message.content or "")
         elif message.message_type == MessageType.RESULT:
             run_sources = tuple(sources.get(message.group, ()))
-            exchanges.append(
-                Exchange(prompt=prompt, answer=message.content or "", sources=run_sources, asked=asked, files=files)
+            exchange = Exchange(
+                prompt=prompt, answer=message.content or "", sources=run_sources, asked=asked, files=files
             )
+            is_elsewhere = isinstance(message, Message) and message.actor == ELSEWHERE_ACTOR
+            exchanges.append(msgspec.structs.replace(exchange, is_elsewhere=is_elsewhere))
     return tuple(exchanges)

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import msgspec
 
 from svc.assistant.turn import Answer, Exchange, Step, StepFile
+from svc.assistant.workers.payer import StopRequest
 from svc.errors import ServiceError, UnavailableError
 from svc.messages import Message, MessageType, MimeType, Usage
 from svc.service.observability.failures import internal_error
@@ -22,7 +23,7 @@ from svc.service.store.records import TurnEnd, TurnState
 from svc.service.turns.history_cache import History, estimated_bytes
 from svc.service.turns.message_builder import MessageBuilder, count_usage
 
-log = logging.getLogger("svc.turns")
+log: logging.Logger = logging.getLogger("svc.turns")
 CLOSE_SECONDS = 10.0  # for a cancelled assistant to stop; after that an error is logged
 
 OpenSteps = Callable[[], Awaitable[AsyncIterator[Step | Answer]]]
@@ -48,9 +49,9 @@ class StepBuffer:
     def __init__(
         self, builder: MessageBuilder, *, settings: Settings, clock: Callable[[], float], save_file: SaveFile
     ) -> None:
-        self.pending = asyncio.Event()
-        self.usage = Usage()
-        self.query = builder.query
+        self.pending: asyncio.Event = asyncio.Event()
+        self.usage: Usage = Usage()
+        self.query: Message = builder.query
         self._builder = builder
         self._settings = settings
         self._clock = clock
@@ -60,6 +61,8 @@ class StepBuffer:
         self._state = TurnState.FAILED
         self._sources: list[str] = []
         self._sources_bytes = 0
+        self.stop_request: StopRequest = StopRequest()
+        self._stop_reason: ServiceError | None = None
         self._room = asyncio.Event()
         self._room.set()
         self._task: asyncio.Task[None] | None = None
@@ -109,6 +112,18 @@ class StepBuffer:
             if self._task is not None:
                 self._task.cancel()
 
+    def stop_with_partial_answer(self, error: ServiceError) -> bool:
+        """Ask the assistant to answer from what it has read; then the turn ends with the error.
+
+        Returns:
+            False if it cannot, or was asked before: then nothing happens.
+        """
+        if self._end or not self.stop_request.is_heeded or self._stop_reason is not None:
+            return False
+        self._stop_reason = error
+        self.stop_request.request()
+        return True
+
     def abandon(self, error: ServiceError) -> None:
         """End the turn with an error and drop the messages that are not stored yet."""
         self._messages.clear()
@@ -124,7 +139,7 @@ class StepBuffer:
             steps.append(message)
         self._room.set()
         if self._end and not self._messages:
-            return Batch(steps, self._end, TurnEnd(state=self._state, time=self._clock(), usage=self.usage))
+            return Batch(steps, self._end, TurnEnd(state=self._state, time=self._end[-1].created_at, usage=self.usage))
         if self._end or self._messages:
             self.pending.set()
         return Batch(steps, [], None)
@@ -221,7 +236,13 @@ class StepBuffer:
         if not self._builder.fits(answer.markdown):
             name = f"answer-{self.query.turn[:8]}.md"
             await self._save_text(name, answer.markdown)
-        if not self._end:
+        if not self._end and self._stop_reason is not None:
+            self.usage = count_usage(self.query.content or "", answer)
+            now = self._clock()
+            partial = self._builder.partial_answer(answer, now, full_text_file=name)
+            failure = self._builder.failure(self._stop_reason, self.usage, now)
+            self._finish([partial, failure], TurnState.FAILED)
+        elif not self._end:
             self.usage = count_usage(self.query.content or "", answer)
             messages = self._builder.answer(answer, self.usage, self._clock(), full_text_file=name)
             self._finish(messages, TurnState.ANSWERED)

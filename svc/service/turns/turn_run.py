@@ -21,7 +21,7 @@ from svc.service.store.records import LeaseLostError, StoredMessage, TurnRecord
 from svc.service.turns.message_builder import refusal
 from svc.service.turns.step_buffer import Batch, StepBuffer
 
-log = logging.getLogger("svc.turns")
+log: logging.Logger = logging.getLogger("svc.turns")
 RETRY_SECONDS = 1.0  # between attempts to write while the store is unavailable
 MAX_WRITE_TRIES = 5  # then the turn is failed; storing that end is retried until it succeeds
 _ENCODER = msgspec.json.Encoder()
@@ -34,19 +34,29 @@ class TurnRun:
     """
 
     def __init__(
-        self, turn: TurnRecord, step_buffer: StepBuffer, *, store: Store, bus: Bus, settings: Settings
+        self,
+        turn: TurnRecord,
+        step_buffer: StepBuffer,
+        *,
+        store: Store,
+        bus: Bus,
+        settings: Settings,
+        limit_seconds: float,
     ) -> None:
+        """``limit_seconds``: after so long the turn ends with an error."""
         self.turn = turn
         self.step_buffer = step_buffer
-        self.done = asyncio.Event()
-        self.settled = asyncio.Event()
+        self.done: asyncio.Event = asyncio.Event()
+        self.settled: asyncio.Event = asyncio.Event()
         self.failure: ServiceError | None = None
         self.turn_end: list[Message] = []  # the last messages of the turn, once its end is stored
-        self.stored_count = 0  # messages so far
+        self.stored_count: int = 0  # messages so far
         self._store = store
         self._bus = bus
         self._settings = settings
+        self._limit_seconds = limit_seconds
         self._is_released = False
+        self._stop_timer: asyncio.TimerHandle | None = None
 
     @property
     def outcome(self) -> str:
@@ -68,11 +78,13 @@ class TurnRun:
 
     async def run(self) -> None:
         """Run until the turn has ended, was released or was lost to another process."""
-        timer = asyncio.get_running_loop().call_later(self._settings.turn_seconds, self._on_timeout)
+        timer = asyncio.get_running_loop().call_later(self._limit_seconds, self._on_timeout)
         try:
             await self._store_batches()
         finally:
             timer.cancel()
+            if self._stop_timer is not None:
+                self._stop_timer.cancel()
             self._set_done()
 
     def _set_done(self) -> None:
@@ -85,6 +97,15 @@ class TurnRun:
         if not self._is_released:
             self.step_buffer.stop(error)
 
+    def stop_soon(self, error: ServiceError) -> None:
+        """End the turn with an error, after an answer from what it has read if it can give one in time."""
+        if self._is_released or self._settings.partial_seconds <= 0:
+            self.stop(error)
+        elif self.step_buffer.stop_with_partial_answer(error):
+            self._stop_timer = asyncio.get_running_loop().call_later(self._settings.partial_seconds, self.stop, error)
+        else:
+            self.stop(error)
+
     def release(self) -> None:
         """Stop without an end, so that another process can continue the turn; unstored messages are dropped."""
         if not self.step_buffer.has_end:
@@ -92,7 +113,7 @@ class TurnRun:
             self.step_buffer.pending.set()
 
     def _on_timeout(self) -> None:
-        minutes = self._settings.turn_seconds / 60
+        minutes = self._limit_seconds / 60
         self.stop(
             ServiceError(
                 f"the turn reached the time limit of {minutes:g} minutes. Ask for less, or raise SVC_TURN_SECONDS",
@@ -115,7 +136,7 @@ class TurnRun:
                 failures = 0
             except LeaseLostError as error:
                 # The fence check failed: the turn was ended or taken over, so nothing more may be written here.
-                log.warning("turn ended elsewhere", extra={"turn": self.turn.id, "reason": str(error)})
+                log.warning("turn ended in another process", extra={"turn": self.turn.id, "reason": str(error)})
                 return
             except (UnavailableError, InsufficientStorageError) as error:
                 failures += 1

@@ -14,13 +14,14 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Literal, Protocol
 
 from svc.assistant.turn import Answer, Assistant, Step, StepFile, Turn, TurnFile
-from svc.assistant.workers.payer import PAYER, Payer
+from svc.assistant.workers.job_limits import turn_limit, unpacked_bytes
+from svc.assistant.workers.payer import PAYER, STOP, TURN_END, Payer, StopRequest
 from svc.errors import ServiceError, SessionExpiredError, TurnCancelledError, UnavailableError
 from svc.local_tools import LocalTool
-from svc.messages import Message, new_id
+from svc.messages import Message, MessageType, new_id
 from svc.service.bus import Bus
 from svc.service.observability.failures import internal_error
 from svc.service.observability.metrics import Metrics
@@ -35,12 +36,17 @@ from svc.service.turns.local_tool_calls import Consents, LocalToolCalls, not_pen
 from svc.service.turns.message_builder import MessageBuilder
 from svc.service.turns.step_buffer import Batch, StepBuffer
 from svc.service.turns.turn_run import TurnRun
+from svc.service.turns.waiting_turns import WaitingTurn, WaitingTurns
 
-log = logging.getLogger("svc.turns")
-RESTART_NOTICE = "started again after a restart"  # docs/wire.md, "Turns"
+log: logging.Logger = logging.getLogger("svc.turns")
+RESTART_NOTICE = "started again after a service restart"  # docs/wire.md, "Turns"
+WAIT_NOTICE = "waiting for a free place"
+START_RETRY_SECONDS = 1.0  # until a waiting turn is tried again that could not be started because of the store
 
 Exchanges = Sequence[tuple[Message, Sequence[Message]]]  # a query and the messages that answered it
 SaveSessionFile = Callable[[SessionHandle, StepFile], Awaitable[None]]
+
+JOBS_SHARE = 0.95  # of a turn's time, after which no tool runs; the rest is for the answer
 
 
 class BeginTurn(Protocol):
@@ -83,7 +89,7 @@ class PendingTurn:
         self.use = use
         self.local_tools = local_tools
         self.local_calls: LocalToolCalls | None = None
-        self.is_stored = asyncio.Event()
+        self.is_stored: asyncio.Event = asyncio.Event()
 
 
 class Turns:
@@ -105,21 +111,27 @@ class Turns:
         self._clock = clock
         self._save_file = save_file
         self._metrics = metrics
-        self.histories = HistoryCache(
+        self.histories: HistoryCache = HistoryCache(
             limit_bytes=settings.history_cache_bytes, history_bytes=settings.max_history_bytes
         )
-        self.consents = Consents()
-        self.owner = new_id()  # identifies this process's leases
+        self.consents: Consents = Consents()
+        self.owner: str = new_id()  # identifies this process's leases
         self._runs: dict[str, TurnRun] = {}
         self._local_calls: dict[str, LocalToolCalls] = {}  # by session, for running turns with local tools
         self._asking_keys: dict[str, str] = {}  # by session, for running turns that were asked in this process
         self._tasks: set[asyncio.Task[None]] = set()
-        self.is_stopping = False  # queries are refused, running turns may finish
+        self.waiting: WaitingTurns[PendingTurn] = WaitingTurns(settings.turns_at_once, lambda: len(self._runs))
+        self.is_stopping: bool = False  # queries are refused, running turns may finish
 
     @property
     def running(self) -> list[str]:
         """The ids of the sessions with a running turn."""
         return list(self._runs)
+
+    @property
+    def unfinished(self) -> list[str]:
+        """The ids of the sessions with a turn that runs or waits."""
+        return [*self._runs, *self.waiting.session_ids]
 
     @property
     def asking_keys(self) -> dict[str, str]:
@@ -186,16 +198,84 @@ class Turns:
         except BaseException:
             _end_use(pending)
             raise
-        if run is None:
+        if run is None and not turn_start.is_new:
             _end_use(pending)
         return turn_start, run
 
     async def _begin_counted(self, pending: PendingTurn, begin: BeginTurn) -> tuple[TurnStart, TurnRun | None]:
         pending.query.turn = pending.query.turn or new_id()
+        if not self.waiting.reserve():
+            return await self._begin_waiting(pending, begin), None
+        try:
+            return await self._begin_running(pending, begin)
+        finally:
+            self.waiting.unreserve()
+            self._start_waiting()
+
+    async def _begin_waiting(self, pending: PendingTurn, begin: BeginTurn) -> TurnStart:
+        """Store the query of a turn that waits, with the message that says so."""
+        step_buffer = self._new_step_buffer(pending)
+        step_buffer.add_info(_wait_notice(len(self._runs), len(self.waiting)))
+        batch = step_buffer.next_batch()
+        first_batch = FirstBatch(after_seq=pending.after_seq, messages=batch.messages, turn_end=None)
+        turn_start = await begin(pending.query, owner="", first_batch=first_batch)
+        if not turn_start.is_new:
+            _end_use(pending)
+            return turn_start
+        run = self._new_run(pending, turn_start.turn, step_buffer)
+        run.publish(batch, turn_start.stored)
+        if not turn_start.is_first_batch_stored:
+            run.publish(batch, await pending.handle.store.append(turn_start.turn, batch.messages))
+        self._wait(pending, turn_start.turn)
+        return turn_start
+
+    def _wait(self, pending: PendingTurn, turn: TurnRecord) -> None:
+        """Let a stored turn wait; it starts at once if a place has become free meanwhile."""
+        pending.is_stored.set()
+        if pending.use is not None:
+            self._asking_keys[turn.session_id] = pending.use.key_id
+        self.waiting.add(WaitingTurn(turn, pending, pending.query.created_at))
+        self._start_waiting()
+
+    def _start_waiting(self) -> None:
+        """Start the turns that wait, the oldest first, while there is room."""
+        while not self.is_stopping and (waiting := self.waiting.take()) is not None:
+            task = asyncio.create_task(self._start_claimed(waiting))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _start_claimed(self, waiting: WaitingTurn[PendingTurn]) -> None:
+        """Start a turn that waited, with its session's files as they are now; if the store is away, wait again."""
+        pending, store = waiting.pending, waiting.pending.handle.store
+        try:
+            turn = await store.claim(waiting.turn, owner=self.owner)
+            session = None if turn is None else await store.session(turn.session_id)
+        except ServiceError:
+            asyncio.get_running_loop().call_later(START_RETRY_SECONDS, self._start_waiting)
+            self.waiting.unreserve()
+            self.waiting.put_back(waiting)
+            return
+        try:
+            if turn is None or session is None:  # it was ended, or its session deleted
+                self._forget_waiting(waiting)
+                return
+            pending.handle = pending.handle._replace(session=session)
+            pending.history = None
+            self._start(pending, self._run_of(pending, turn))
+            waiting.left.set()
+        finally:
+            self.waiting.unreserve()
+
+    def _forget_waiting(self, waiting: WaitingTurn[PendingTurn]) -> None:
+        self._asking_keys.pop(waiting.turn.session_id, None)
+        _end_use(waiting.pending)
+        waiting.left.set()
+
+    async def _begin_running(self, pending: PendingTurn, begin: BeginTurn) -> tuple[TurnStart, TurnRun | None]:
         step_buffer = self._new_step_buffer(pending)
         batch = Batch([], [], None)
         if await self._can_start_early(pending):
-            step_buffer.start(partial(self._open_steps, pending))
+            step_buffer.start(partial(self._open_steps, pending, step_buffer.stop_request))
             await asyncio.sleep(0)  # lets the assistant run up to its first await
             batch = step_buffer.next_batch()
         first_batch = FirstBatch(after_seq=pending.after_seq, messages=batch.messages, turn_end=batch.turn_end)
@@ -238,6 +318,8 @@ class Turns:
             UnavailableError: The service stops before the turn's end, or the store is out of reach.
             InsufficientStorageError: The disk is full.
         """
+        if (waiting := self.waiting.find(turn.session_id)) is not None and waiting.turn.id == turn.id:
+            await waiting.left.wait()
         if (run := self._runs.get(turn.session_id)) is not None and run.turn.id == turn.id:
             await _settled(run)
         now = await store.turn(turn.session_id, turn.id)
@@ -249,12 +331,26 @@ class Turns:
             )
         return now
 
-    async def stop(self, session_id: str, error: ServiceError, *, turn_id: str | None = None) -> bool:
-        """End the session's running turn with an error; False if no turn (of that id) is running."""
+    async def stop(
+        self, session_id: str, error: ServiceError, *, turn_id: str | None = None, has_partial_answer: bool = False
+    ) -> bool:
+        """End the session's running turn with an error; False if no turn (of that id) is running.
+
+        ``has_partial_answer``: before that, it may answer from what it has read. A second call ends it at once.
+        """
+        waiting = self.waiting.find(session_id)
+        if waiting is not None and turn_id in (None, "", waiting.turn.id):
+            self.waiting.remove(session_id)
+            await self._end(waiting.pending, self._run_of(waiting.pending, waiting.turn), error)
+            waiting.left.set()
+            return True
         run = self._runs.get(session_id)
         if run is None or (turn_id and run.turn.id != turn_id):
             return False
-        run.stop(error)
+        if has_partial_answer:
+            run.stop_soon(error)
+        else:
+            run.stop(error)
         await run.settled.wait()
         return True
 
@@ -272,30 +368,38 @@ class Turns:
             if handle is None or not messages:
                 continue
             pending = PendingTurn(handle, messages[0], local_tools=handle.session.local_tools)
-            run = self._new_run(pending, turn, self._new_step_buffer(pending))
+            run = self._run_of(pending, turn)
             if turn.attempts > self._settings.max_turn_attempts:
                 fault = internal_error(RuntimeError("a turn's process died twice"), turn=turn.id)
                 await self._end(pending, run, fault)
             elif expiry_time() >= handle.session.expire_time:
                 await self._end(pending, run, SessionExpiredError("the session expired while the turn ran"))
+            elif not self.waiting.has_room:
+                await store.release(turn)
+                self._wait(pending, turn)
             else:
                 log.info("turn recovered", extra={"turn": turn.id, "attempt": turn.attempts})
-                run.step_buffer.add_info(RESTART_NOTICE)
+                if turn.attempts > 1 or len(messages) > 1 + _is_wait_notice(messages[1]):
+                    run.step_buffer.add_info(RESTART_NOTICE)
                 self._start(pending, run)
+
+    def _run_of(self, pending: PendingTurn, turn: TurnRecord) -> TurnRun:
+        return self._new_run(pending, turn, self._new_step_buffer(pending))
 
     async def _end(self, pending: PendingTurn, run: TurnRun, error: ServiceError) -> None:
         run.stop(error)
         self._start(pending, run)
         await run.settled.wait()
 
-    async def close(self) -> None:
-        """Refuse new turns, give the running ones time to end, release the rest for the next process."""
+    async def close(self, hurry: asyncio.Event) -> None:
+        """Refuse new turns, give the running ones time to end until ``hurry`` is set, release the rest for the next
+        process. Turns that wait stay in the store.
+        """
         self.is_stopping = True
-        waiting = [asyncio.create_task(run.settled.wait()) for run in self._runs.values()]
-        if waiting:
-            await asyncio.wait(waiting, timeout=self._settings.stop_seconds)
-        for task in waiting:
-            task.cancel()
+        self.waiting.close()
+        runs = list(self._runs.values())
+        ended = asyncio.gather(*(run.settled.wait() for run in runs))
+        await _wait_first(ended, hurry, self._settings.stop_seconds)
         for run in list(self._runs.values()):
             log.info("turn released", extra={"turn": run.turn.id})
             run.release()
@@ -324,11 +428,24 @@ class Turns:
         await self._save_file(pending.handle, file)
 
     def _new_run(self, pending: PendingTurn, turn: TurnRecord, step_buffer: StepBuffer) -> TurnRun:
-        return TurnRun(turn, step_buffer, store=pending.handle.store, bus=self._bus, settings=self._settings)
+        return TurnRun(
+            turn,
+            step_buffer,
+            store=pending.handle.store,
+            bus=self._bus,
+            settings=self._settings,
+            limit_seconds=self._limit_seconds(pending.handle),
+        )
+
+    def _limit_seconds(self, handle: SessionHandle) -> float:
+        """How long a turn may run: longer with more input, so that large logs are read to their end."""
+        files, settings = handle.session.files, self._settings
+        counted = sum(max(file.size, unpacked_bytes(file.size, handle.files.source(file.id))) for file in files)
+        return turn_limit(settings.turn_seconds, settings.turn_seconds_per_gib, settings.max_turn_seconds, counted)
 
     def _start(self, pending: PendingTurn, run: TurnRun) -> None:
         pending.is_stored.set()
-        run.step_buffer.start(partial(self._open_steps, pending))
+        run.step_buffer.start(partial(self._open_steps, pending, run.step_buffer.stop_request))
         if not run.done.is_set():
             self._runs[run.turn.session_id] = run
             if pending.use is not None:
@@ -356,6 +473,7 @@ class Turns:
             del self._runs[run.turn.session_id]
             self._local_calls.pop(run.turn.session_id, None)
             self._asking_keys.pop(run.turn.session_id, None)
+        self._start_waiting()
         self._update_history_cache(pending, run)
         seconds = self._clock() - pending.query.created_at
         usage = run.step_buffer.usage
@@ -379,9 +497,11 @@ class Turns:
             return History()
         return history_of(await handle.store.exchanges(handle.session.id, self._settings.max_history_bytes))
 
-    async def _open_steps(self, pending: PendingTurn) -> AsyncIterator[Step | Answer]:
+    async def _open_steps(self, pending: PendingTurn, stop: StopRequest) -> AsyncIterator[Step | Answer]:
         handle, session = pending.handle, pending.handle.session
         PAYER.set(pending.use.payer if pending.use is not None else Payer(session.user_id))
+        STOP.set(stop)
+        TURN_END.set(asyncio.get_running_loop().time() + self._limit_seconds(handle) * JOBS_SHARE)
         if pending.history is None:
             pending.history = await self._read_history(pending.handle)
         history = pending.history
@@ -410,6 +530,7 @@ class Turns:
             language=session.language,
             model=session.model.model_string,
             use_experimental=session.model.use_experimental,
+            disabled_tools=frozenset(one.name for one in session.model.toolsets if not one.is_enabled),
             local_tools=pending.local_calls,
         )
         return self._assistant.answer(turn)
@@ -418,6 +539,26 @@ class Turns:
 def _end_use(pending: PendingTurn) -> None:
     if pending.use is not None:
         pending.use.end()
+
+
+def _wait_notice(running: int, waiting: int) -> str:
+    """The message to a client whose turn cannot run yet (docs/wire.md, "Turns")."""
+    before = f"; {waiting} {'question waits' if waiting == 1 else 'questions wait'} before this one" if waiting else ""
+    return f"{WAIT_NOTICE}: {running} {'answer is' if running == 1 else 'answers are'} being worked on{before}"
+
+
+def _is_wait_notice(message: Message) -> bool:
+    return message.message_type == MessageType.INFO and (message.content or "").startswith(WAIT_NOTICE)
+
+
+async def _wait_first(done: asyncio.Future[list[Literal[True]]], hurry: asyncio.Event, seconds: float) -> None:
+    """Return once ``done`` is, ``hurry`` is set, or the time is over; ``done`` is cancelled then."""
+    hurried = asyncio.ensure_future(hurry.wait())
+    both: list[asyncio.Future[list[Literal[True]]] | asyncio.Future[Literal[True]]] = [done, hurried]
+    await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
+    for future in both:
+        future.cancel()
+    await asyncio.wait(both)
 
 
 async def _settled(run: TurnRun) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.errors import UpstreamError
-from svc.messages import AnswerStatus, MessageType, MimeType, State
+from svc.messages import AnswerStatus, MessageType, MimeType, State, Toolset
 
 
 class Echo(Assistant):
@@ -65,6 +65,21 @@ class Chatty(Assistant):
         yield Answer(markdown=f"{turn.prompt} steps")
 
 
+class Configured(Assistant):
+    """Two toolsets, one of them experimental; answers with what the registration asks for, as JSON."""
+
+    toolsets = (Toolset(name="plain"), Toolset(name="other"), Toolset(name="new", is_experimental=True))
+
+    async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
+        offered = () if turn.local_tools is None else turn.local_tools.offered
+        told = {
+            "instructions": turn.instructions,
+            "disabled": sorted(turn.disabled_tools),
+            "tools": [[tool.name, tool.description, tool.parameters, tool.version] for tool in offered],
+        }
+        yield Answer(markdown=json.dumps(told))
+
+
 class Slow(Assistant):
     """One INFO, then ten minutes of waiting; ``closed`` counts the turns that were closed on the way."""
 
@@ -97,7 +112,7 @@ class Crash(Assistant):
                 yield Step(content="not the end", state=State.END)
                 yield Answer(markdown="fine")
             case _:
-                raise ValueError(f"a secret that must not be told: {turn.prompt}")
+                raise ValueError(f"a secret that must not leak: {turn.prompt}")
 
 
 class Long(Assistant):

@@ -1,9 +1,10 @@
 """An assistant with a script, for the tests of the SDK: ``--assistant scripted_assistants:Scripted``, by PYTHONPATH.
 
 The first word of the prompt is the script: ``echo …``; ``count N [MILLISECONDS]``: as many INFOs, each taking that
-long; ``wait``: until cancelled; ``break``: by a fault of its own; ``fail …``: with that text; ``files``: what is
-attached; ``call NAME {ARGUMENTS}``: the client's tool of that name, and what came of it; ``status NAME TEXT``: that
-text as an answer of that status, with its coverage; ``lines N``: an answer of as many paragraphs, after a while.
+long; ``wait``: until cancelled; ``stop``: the same, but answers from what it has read when it is cancelled;
+``break``: by a fault of its own; ``fail …``: with that text; ``files``: what is attached; ``call NAME {ARGUMENTS}``:
+the client's tool of that name, and what came of it; ``status NAME TEXT``: that text as an answer of that status, with
+its coverage; ``lines N``: an answer of as many paragraphs, after a while.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import json
 from collections.abc import AsyncIterator
 
 from svc.assistant.turn import Answer, Assistant, Step, Turn
+from svc.assistant.workers.payer import STOP
 from svc.errors import UpstreamError
 from svc.messages import AnswerStatus, MessageType, MimeType
 
@@ -27,6 +29,10 @@ class Scripted(Assistant):
             case "wait":
                 yield Step(content="waiting")
                 await asyncio.Event().wait()
+            case "stop":
+                async for step in stop():
+                    yield step
+                return
             case "fail":
                 yield Step(content="failing")
                 raise UpstreamError(" ".join(rest))
@@ -48,6 +54,18 @@ class Scripted(Assistant):
                 yield Answer(markdown=", ".join(f"{file.name} ({file.size})" for file in turn.files))
                 return
         yield Answer(markdown=f"{turn.prompt} (after {len(turn.history)})")
+
+
+async def stop() -> AsyncIterator[Step | Answer]:
+    """What was found until the question was cancelled, with one finding."""
+    asked = STOP.get()
+    assert asked is not None
+    asked.heed()
+    yield Step(content="waiting")
+    await asked.wait()
+    yield Answer(
+        markdown="**1 failed login** in 2 of 9 lines: `203[.]0[.]113[.]7`.", status=AnswerStatus.PARTLY_ANSWERED
+    )
 
 
 def coverage(turn: Turn, status: str) -> Step:

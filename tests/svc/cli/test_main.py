@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from svc import MessageType, Svc
+from svc import MessageType, State, Svc
 from tests.support import ASSISTANTS
+from tests.support.live import wait_until
 from tests.support.local_services import stop_local_service
 
 
@@ -36,19 +37,20 @@ def ask(*words: str, stdin: str | None = None, **environ: str) -> subprocess.Com
     return subprocess.run(command, input=stdin, env=environment, capture_output=True, text=True, timeout=60)
 
 
-def test_the_answer_is_on_stdout_and_the_progress_on_stderr():
+def test_in_a_pipe_the_answer_is_on_stdout_and_there_is_no_progress():
     done = ask("count 2")
 
-    assert (done.returncode, done.stdout) == (0, "count 2 (after 0)\n")
-    assert done.stderr.splitlines()[:2] == ["... 1", "... 2"]
+    assert (done.returncode, done.stdout, done.stderr) == (0, "count 2 (after 0)\n", "")
 
 
 def test_json_is_one_object_with_session_answer_and_messages():
     done = ask("--json", "count 1")
 
     answered = json.loads(done.stdout)
-    assert sorted(answered) == ["answer", "answer_status", "messages", "session_id"]
-    assert answered["answer_status"] is None
+    names = ["answer", "coverage", "findings", "indicators", "messages", "question", "session_id", "status"]
+    assert sorted(answered) == names
+    assert answered["status"] is None
+    assert (answered["question"], answered["findings"], answered["indicators"]) == ("count 1", [], [])
     assert answered["answer"] == "count 1 (after 0)"
     assert [m["message_type"] for m in answered["messages"]] == ["info", "result", "info"]
     assert "svc ask" not in done.stderr
@@ -69,8 +71,8 @@ def test_the_exit_code_says_whether_the_question_was_answered(status: str, code:
     as_json = ask("--json", f"status {status} No failed login.")
 
     assert (done.returncode, done.stdout) == (code, "No failed login.\n")
-    assert done.stderr.splitlines()[1:] == [note] * bool(note)
-    assert (as_json.returncode, json.loads(as_json.stdout)["answer_status"]) == (code, status)
+    assert done.stderr.splitlines() == [note] * bool(note)
+    assert (as_json.returncode, json.loads(as_json.stdout)["status"]) == (code, status)
     assert as_json.stderr.splitlines() == [note] * bool(note)
 
 
@@ -143,7 +145,20 @@ def test_a_failure_has_its_exit_code_and_one_message(words: list[str], environ: 
     assert "Traceback" not in done.stderr
 
 
-def test_an_interrupt_cancels_the_turn_and_exits_with_130():
+@pytest.mark.parametrize(
+    ("sent", "code", "text"),
+    [
+        pytest.param(signal.SIGINT, 130, "interrupted", id="interrupt"),
+        pytest.param(
+            signal.SIGTERM,
+            143,
+            "terminated",
+            id="termination",
+            marks=pytest.mark.skipif(os.name != "posix", reason="Windows ends a process without notice"),
+        ),
+    ],
+)
+def test_a_signal_cancels_the_turn_and_is_in_the_exit_code(sent: signal.Signals, code: int, text: str):
     with Svc() as client:
         session = client.create_session()
         with subprocess.Popen(
@@ -152,12 +167,11 @@ def test_an_interrupt_cancels_the_turn_and_exits_with_130():
             stderr=subprocess.PIPE,
             text=True,
         ) as asking:
-            assert asking.stderr is not None
-            assert asking.stderr.readline() == "... waiting\n"
-            asking.send_signal(signal.SIGINT)
-            _, rest = asking.communicate(timeout=30)
+            wait_until(lambda: session.refresh().state == State.RUNNING_AGENT, "the question to run")
+            asking.send_signal(sent)
+            out, rest = asking.communicate(timeout=30)
 
-        assert (asking.returncode, rest) == (130, "interrupted; the question was cancelled\n")
+        assert (asking.returncode, out, rest) == (code, "", f"{text}; the question was cancelled\n")
         assert [m.status_message for m in session.history() if m.message_type == MessageType.ERROR] == ["cancelled"]
 
 
@@ -170,3 +184,22 @@ def test_output_to_a_full_disk_is_one_line_on_stderr(command: list[str]):
         )
     assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
     assert b"No space left on device. Free space" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes as POSIX has them")
+@pytest.mark.parametrize("words", [["--help"], ["man"], ["rules", "list"], ["ask", "lines 20000"]], ids=lambda w: w[0])
+def test_a_closed_pipe_is_no_traceback(words: list[str]):
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as output:
+        command = [sys.executable, "-m", "svc.cli.main", *words]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.PIPE, timeout=60)
+
+    assert done.stderr == b""
+
+
+def test_an_output_that_cannot_say_everything_is_no_traceback():
+    done = ask("echo 4 → 5", PYTHONUTF8="0", PYTHONIOENCODING="cp1252")
+
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\\u2192 5" in done.stdout

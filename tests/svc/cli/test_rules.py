@@ -1,4 +1,4 @@
-"""``svc rules`` as people run it: what is stored, what is said of what cannot run; a failure changes nothing."""
+"""``svc rules`` as people run it: what is stored, what is reported on broken rules; a failure changes nothing."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_a_folder_is_added_and_what_cannot_run_is_named_with_its_reason(rules: P
     assert done.exit_code == 0
     assert "team-rules: 1 rules enabled, 1 unsupported" in done.stdout
     assert done.stderr.startswith("bad.yaml (Tried")
-    assert "placeholders are not supported" in done.stderr
+    assert "the placeholder %ids% has no values" in done.stderr
     assert [file.name for file in (knowledge / "rules").iterdir()] == ["team-rules.json"]
 
 
@@ -112,6 +112,91 @@ def test_one_rule_is_tried_without_being_added(rules: Path, log: Path, knowledge
 
     assert "1 of 1 rules match" in said
     assert not knowledge.exists()
+
+
+EXPLAINED = """\
+title: Admins changed
+logsource: {product: windows, service: security}
+detection:
+  a: {EventID: 4720, TargetUserName|startswith: [eve, mallory]}
+  b: {SubjectUserName: root}
+  condition: a and b
+---
+title: Many
+correlation: {type: event_count, rules: [Created], group-by: [TargetUserName], timespan: 10m, condition: {gte: 2}}
+---
+title: More
+correlation: {type: event_count, rules: [Created], group-by: [TargetUserName], timespan: 90s, condition: {gt: 2}}
+---
+title: Created
+logsource: {product: windows, service: security}
+detection: {a: {EventID: 4720}, condition: a}
+---
+title: Elsewhere
+logsource: {product: linux}
+detection: {a: {EventID: 4720}, condition: a}
+"""
+
+
+def test_chosen_rules_are_explained_with_the_values_of_the_events(tmp_path: Path, log: Path):
+    (tmp_path / "explained.yml").write_text(EXPLAINED)
+
+    said = run("test", tmp_path / "explained.yml", log).stdout
+
+    assert "1 of 4 rules match" in said
+    assert "it needs at least 2 events within 10 min with the same TargetUserName" in said
+    assert "TargetUserName=eve: 2; 2 events" in said
+    assert "no match: More\n    it needs more than 2 events within 90 s" in said
+    assert "2 matches of Created" in said
+    assert "NO  all of:" in said
+    assert "NO    SubjectUserName is 'root'; the event does not have this field" in said
+    assert "no event has the rule's log source linux; this log has: windows/security (2)" in said
+    assert "\x1b" not in said
+
+
+def test_a_matching_rule_is_explained_and_found_by_its_title_or_id(rules: Path, log: Path):
+    run("add", rules)
+
+    said = run("test", "0b2a1f56-7d53-4f0e-9a50-2f5d0f1f8f11", log).stdout
+
+    assert "1 of 1 rules match" in said
+    assert "yes EventID is '4720'; the event has '4720'" in said
+    assert "4 rules" not in said
+
+
+FILTER = """\
+title: Ours
+logsource: {product: windows, service: security}
+filter:
+  rules: [0b2a1f56-7d53-4f0e-9a50-2f5d0f1f8f11]
+  ours: {TargetUserName|startswith: eve}
+  condition: not ours
+"""
+
+
+def test_a_filter_of_one_set_limits_the_rules_of_another(rules: Path, log: Path, tmp_path: Path):
+    run("add", rules)
+    (tmp_path / "tuning").mkdir()
+    (tmp_path / "tuning" / "ours.yml").write_text(FILTER)
+
+    added = run("add", tmp_path / "tuning")
+
+    assert "tuning: 0 rules enabled, 1 filters, 0 unsupported" in added.stdout
+    assert added.stderr == ""
+    assert "filters:  1" in run("list").stdout
+    assert "[Somebody, MIT]" not in run("test", log).stdout
+
+
+def test_a_filter_that_limits_nothing_is_named(tmp_path: Path):
+    (tmp_path / "ours.yml").write_text(FILTER)
+
+    assert "Ours: the filter applies to no rule of any set" in run("add", tmp_path, "--name", "x").stderr
+
+
+def test_placeholders_get_their_values_from_a_file_of_the_folder(rules: Path):
+    (rules / "values.yml").write_text("placeholders: {ids: [4720, 4726]}")
+
+    assert "team-rules: 2 rules enabled, 0 unsupported" in run("add", rules).stdout
 
 
 def test_update_reads_the_folders_again(rules: Path):
@@ -228,6 +313,8 @@ SAID = {
     "no path out of the folder": (("remove", "../../x"), "no such set: '../../x'."),
     "plain http": (("update", "--kev", "http://example.org/x"), "only https URLs are supported. Download the file"),
     "no such file": (("update", "--cwe", "{empty}/none"), "cannot be read: No such file or directory"),
+    "no such rule": (("test", "nonsense", "{log}"), "no such file, and no enabled rule has this ID or title."),
+    "no log": (("test", "{rules}"), "no log file given. Add one: svc rules test RULE FILE"),
     "none of the given rules": (("test", "{log}", "--rule", "{bad}"), "none of the given rules is supported."),
 }
 

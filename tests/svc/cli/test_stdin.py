@@ -14,7 +14,7 @@ import click
 import pytest
 
 from svc.cli import stdin_file as module
-from svc.cli.stdin_file import NAME, stdin_file
+from svc.cli.stdin_file import NAME, question_from_stdin, stdin_file
 
 
 @pytest.fixture
@@ -101,3 +101,36 @@ def test_the_question_and_a_file_cannot_both_be_stdin():
     )
     assert result.returncode == 2
     assert "only one of QUESTION and --attach can be read from stdin" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "question"),
+    [
+        pytest.param(b"Who got in?\n", "Who got in?\n", id="open: UTF-8"),
+        pytest.param("Qui est entré ?".encode("utf-8-sig"), "Qui est entré ?", id="open: byte order mark"),
+        pytest.param("Wer kam herein, Jörg?".encode("utf-16"), "Wer kam herein, Jörg?", id="held: PowerShell's UTF-16"),
+        pytest.param("Wer? ".encode("utf-16-be"), None, id="held: UTF-16 without a mark"),
+        pytest.param(b"\x7fELF\x02\x01\x01\x00\x00\xff\xfe", None, id="open: a program"),
+        pytest.param("é".encode("latin-1"), None, id="held: another encoding"),
+        pytest.param(b"PK\x03\x04\x00\x00", None, id="held: an archive"),
+        pytest.param(b"", "", id="held: empty"),
+    ],
+)
+def test_a_question_is_read_from_stdin_if_it_is_text(content: bytes, question: str | None, pipe: int):
+    os.write(pipe, content)
+    os.close(pipe)
+
+    if question is None:
+        with pytest.raises(click.UsageError, match="is not text"):
+            question_from_stdin(is_explicit=False)
+    else:
+        assert question_from_stdin(is_explicit=True) == question
+
+
+def test_no_question_is_waited_for_if_nobody_asks_one(pipe: int, monkeypatch: pytest.MonkeyPatch):
+    assert question_from_stdin(is_explicit=False) == ""  # silent
+    os.close(pipe)
+    monkeypatch.setattr(sys, "stdin", None)
+    assert question_from_stdin(is_explicit=False) == ""
+    with pytest.raises(click.UsageError, match="stdin is closed"):
+        question_from_stdin(is_explicit=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,12 +15,16 @@ from click.testing import CliRunner
 
 from svc import Message, MessageType, SvcError, TaskProgress
 from svc.cli import ask as ask_module
+from svc.cli.activity import Activity
+from svc.cli.answer_document import AnswerDocument, answer_document
+from svc.cli.conversation import ask_in
 from svc.cli.main import main
-from svc.untrusted.status_line import StatusLine
+from svc.messages import NOTICE_TITLE
 from svc.untrusted.terminal import print_exception, visible_json
 from svc_jupyter.answers import store as answer_store
 from svc_jupyter.answers.store import Entry
 from svc_jupyter.errors import AnswerMissingError, AskError, ServiceUnreachableError
+from tests.support.sampling import sampled
 
 PAYLOADS = {
     "open: colour": "\x1b[31mred\x1b[0m",
@@ -91,6 +93,11 @@ COMMANDS: dict[str, Callable[[str], list[str]]] = {
     "a folder of rules": lambda p: ["rules", "add", f"/none/{p}"],
     "rules for a file": lambda p: ["rules", "check", f"/none/{p}"],
     "a key's id": lambda p: ["keys", "revoke", p],
+    "a session": lambda p: ["sessions", "delete", p],
+    "a shell": lambda p: ["completion", p],
+    "a command to help with": lambda p: ["help", p],
+    "a file that is not attached": lambda p: ["ask", "q", "n.ipynb", p],
+    "a pattern": lambda p: ["ask", "--attach", f"{p}*", "q"],
     "a comparison": lambda p: ["report", "diff", f"/none/{p}", "n.ipynb"],
 }
 
@@ -104,7 +111,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", sampled(COMMANDS, 7))
 def test_an_error_that_quotes_the_command_line_is_visible(name: str, payload: str, work: Path):
     if "\x00" in payload:
         payload = payload.replace("\x00", "")  # no command line can hold it
@@ -116,15 +123,19 @@ def test_an_error_that_quotes_the_command_line_is_visible(name: str, payload: st
 
 
 def test_a_service_reaches_the_terminal_with_no_field(payload: str, work: Path, monkeypatch: pytest.MonkeyPatch):
-    async def answers(*_: object, **__: object) -> tuple[str, list[Message]]:
-        await ask_module._follow(Session(), "q", [], StatusLine(sys.stderr, time.monotonic))
-        return payload, [Message(message_type=MessageType.RESULT, content=payload, title=payload, turn=payload)]
+    async def answers(*_: object, **__: object) -> AnswerDocument:
+        with Activity() as activity:
+            await ask_in(Session(), "q", [], activity)
+        messages = [Message(message_type=MessageType.RESULT, content=payload, title=payload, turn=payload)]
+        facts = {"kind": "indicator", "type": payload, "value": payload, payload: [payload]}
+        return answer_document(payload, payload, messages, [{"title": payload, "severity": payload, "facts": facts}])
 
     class Session:
         async def stream(self, question: str, **_: object):
             yield Message(message_type=MessageType.INFO, content=payload)
             progress = TaskProgress(task=payload, done=1, total=2)
             yield Message(message_type=MessageType.INFO, content=payload, actor=payload, progress=progress)
+            yield Message(message_type=MessageType.INFO, content=payload, title=NOTICE_TITLE)
 
     monkeypatch.setattr(ask_module, "_ask", answers)
 
@@ -136,6 +147,8 @@ def test_a_service_reaches_the_terminal_with_no_field(payload: str, work: Path, 
         assert_quiet(as_json)
         assert json.loads(as_json)["answer"] == payload
         assert json.loads(as_json)["messages"][0]["title"] == payload
+        assert json.loads(as_json)["findings"][0]["facts"][payload] == [payload]
+        assert json.loads(as_json)["indicators"][0]["value"] == payload
 
 
 def test_an_error_of_a_service_is_visible(payload: str, work: Path, monkeypatch: pytest.MonkeyPatch):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from base64 import b64encode
 from collections.abc import AsyncIterator, Iterator
 
 import openai
@@ -11,10 +12,14 @@ import pydantic
 import pytest
 from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
 from langchain_openai import ChatOpenAI
+from pydantic_ai import Agent, NativeOutput
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.providers.openai import OpenAIProvider
 
 from svc.assistant.analyst import Analyst
 from svc.assistant.turn import Answer, Assistant, Step, Turn
-from tests.support.live import StartService, ThreadService
+from svc.errors import UpstreamError
+from tests.support.live import StartService, ThreadService, wait_until
 
 
 class Told(Assistant):
@@ -110,6 +115,19 @@ def test_langchain_works_unchanged(told: ThreadService):
 
 def test_models_are_listed_in_the_openai_format(client: openai.OpenAI):
     assert [m.id for m in client.models.list().data] == ["svc-1.1", "svc-1.2-experimental"]
+    assert client.models.retrieve("svc-1.1") == client.models.retrieve("stable") == client.models.list().data[0]
+    with pytest.raises(openai.NotFoundError, match="no such model: 'gpt-4o'"):
+        client.models.retrieve("gpt-4o")
+
+
+def test_an_address_that_ends_in_v1_works_for_clients_of_openais_api(told: ThreadService):
+    with openai.OpenAI(api_key=told.key, base_url=f"{told.base_url}/v1", max_retries=0) as client:
+        message = [{"role": "user", "content": "who?"}]
+        assert client.chat.completions.create(model="stable", messages=message).choices[0].finish_reason == "stop"
+        assert client.models.retrieve("stable").id == "svc-1.1"
+    with told.http() as http:
+        error = http.get("/v1/session/list").json()["error"]
+    assert (error["code"], "Leave /v1 out of the address" in error["message"]) == ("not_found", True)
 
 
 REFUSALS = [
@@ -121,8 +139,39 @@ REFUSALS = [
         openai.BadRequestError, "invalid_request", "tools", id="tools",
     ),
     pytest.param(
-        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:,"}}]}]},
-        openai.BadRequestError, "invalid_request", "messages[0].content[0]", id="image",
+        {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://x.example/a"}}]}]},
+        openai.BadRequestError, "invalid_request", "messages[0].content[0].image_url.url", id="linked-image",
+    ),
+    pytest.param(
+        {"messages": [{"role": "user", "content": [{"type": "input_audio", "input_audio": {"data": ""}}]}]},
+        openai.BadRequestError, "invalid_request", "messages[0].content[0]", id="audio-part",
+    ),
+    pytest.param(
+        {"messages": [{"role": "user", "content": [{"type": "file", "file": {"file_data": "data:x;base64,?"}}]}]},
+        openai.BadRequestError, "invalid_request", "messages[0].content[0].file.file_data", id="broken-file",
+    ),
+    pytest.param(
+        {"messages": [{"role": "user", "content": [{"type": "file", "file": {"file_id": "file-1"}}]}]},
+        openai.BadRequestError, "invalid_request", "messages[0].content[0].file.file_data", id="stored-file",
+    ),
+    pytest.param(
+        {"messages": [{"role": "user", "content": [
+            {"type": "text", "text": "read"}, {"type": "file", "file": {"filename": "a/b", "file_data": "QUJD"}},
+        ]}]},
+        openai.BadRequestError, "invalid_request", "filename", id="file-name",
+    ),
+    pytest.param({"logprobs": True}, openai.BadRequestError, "invalid_request", "logprobs", id="logprobs"),
+    pytest.param({"logit_bias": {"1": 2}}, openai.BadRequestError, "invalid_request", "logit_bias", id="bias"),
+    pytest.param({"max_tokens": 0}, openai.BadRequestError, "invalid_request", "max_tokens", id="no-tokens"),
+    pytest.param({"stop": list("abcde")}, openai.BadRequestError, "invalid_request", "stop", id="many-stops"),
+    pytest.param({"stop": [""]}, openai.BadRequestError, "invalid_request", "stop", id="empty-stop"),
+    pytest.param({"tool_choice": "required"}, openai.BadRequestError, "invalid_request", "tool_choice", id="no-tool"),
+    pytest.param(
+        {"modalities": ["text", "audio"]}, openai.BadRequestError, "invalid_request", "modalities", id="modalities"
+    ),
+    pytest.param(
+        {"stream_options": {"include_usage": True}},
+        openai.BadRequestError, "invalid_request", "stream_options", id="stream-options",
     ),
     pytest.param(
         {"messages": [{"role": "tool", "tool_call_id": "1", "content": "x"}]},
@@ -168,6 +217,209 @@ def test_unsupported_parameters_are_rejected_by_name(
     assert (caught.value.code, caught.value.param) == (code, param)
     with told.http() as http:
         assert http.get("/session/list").json() == []  # a refused request leaves nothing
+
+
+def test_parameters_without_effect_are_named(client: openai.OpenAI):
+    message = [{"role": "user", "content": "who?"}]
+    create = client.chat.completions.with_raw_response.create
+
+    named = create(model="stable", messages=message, temperature=0, seed=7, user=None, extra_body={"tømp,\n": 1})
+    plain = create(model="stable", messages=message, max_tokens=100_000, stop=None, n=1)
+
+    assert sorted(named.headers["x-ignored-parameters"].split(", ")) == ["seed", "t\\xf8mp", "temperature"]
+    assert "x-ignored-parameters" not in plain.headers
+
+
+def test_the_limits_of_a_key_are_in_the_response(start_service: StartService):
+    service = start_service(Told, key_requests_per_minute=50, key_tokens_per_minute=0)
+    with openai.OpenAI(api_key=service.key, base_url=service.base_url, max_retries=0) as client:
+        create = client.chat.completions.with_raw_response.create
+        first, second = (create(model="stable", messages=[{"role": "user", "content": "who?"}]) for _ in range(2))
+
+    limits = {name: value for name, value in second.headers.items() if name.startswith("x-ratelimit-")}
+    assert limits.keys() == {f"x-ratelimit-{what}-requests" for what in ("limit", "remaining", "reset")}
+    assert limits["x-ratelimit-limit-requests"] == "50"
+    assert int(first.headers["x-ratelimit-remaining-requests"]) - int(limits["x-ratelimit-remaining-requests"]) == 1
+    assert limits["x-ratelimit-reset-requests"].endswith("s")
+
+
+@pytest.mark.parametrize(
+    ("limits", "content", "reason"),
+    [
+        ({"max_tokens": 2}, "áb cd e"[:7], "length"),
+        ({"max_completion_tokens": 1, "max_tokens": 5}, "áb ", "length"),
+        ({"max_tokens": 50}, "áb cd ef gh", "stop"),
+        ({"stop": " ef"}, "áb cd", "stop"),
+        ({"stop": ["gh", "cd", "zz"]}, "áb ", "stop"),
+        ({"stop": "áb"}, "", "stop"),
+    ],
+)
+def test_an_answer_ends_where_the_client_says(start_service: StartService, limits: dict, content: str, reason: str):
+    class Fixed(Assistant):
+        async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
+            yield Answer(markdown="áb cd ef gh")
+
+    service = start_service(Fixed)
+    with openai.OpenAI(api_key=service.key, base_url=service.base_url, max_retries=0) as client:
+        message = [{"role": "user", "content": "go"}]
+        [choice] = client.chat.completions.create(model="stable", messages=message, **limits).choices
+    assert (choice.message.content, choice.finish_reason) == (content, reason)
+
+
+AUTH_LOG = (
+    "".join(
+        f"Nov 20 03:14:{second:02} web1 sshd[811]: Failed password for root from 203.0.113.77 port 4022 ssh2\n"
+        for second in range(30)
+    )
+    + "Nov 20 03:15:15 web1 sshd[811]: Accepted password for root from 203.0.113.77 port 4022 ssh2\n"
+)
+
+
+def file_part(name: str, content: str) -> dict:
+    data = b64encode(content.encode()).decode()
+    return {"type": "file", "file": {"filename": name, "file_data": f"data:text/plain;base64,{data}"}}
+
+
+def test_a_file_of_a_message_is_evidence_and_so_is_an_earlier_one(start_service: StartService):
+    service = start_service(Analyst)
+    asked = {"role": "user", "content": [{"type": "text", "text": "Who got in?"}, file_part("auth.log", AUTH_LOG)]}
+    with openai.OpenAI(api_key=service.key, base_url=service.base_url, max_retries=0) as client:
+
+        def ask(*messages: dict) -> str:
+            raw = client.chat.completions.with_raw_response.create(model="stable", messages=messages)
+            with service.http() as http:
+                session = http.get("/session/get", params={"session_id": raw.headers["x-session-id"]}).json()
+            assert [file["name"] for file in session["files"]] == ["auth.log"]
+            return raw.parse().choices[0].message.content
+
+        first = ask(asked)
+        follow_up = ask(
+            asked, {"role": "assistant", "content": first}, {"role": "user", "content": "When did the attack start?"}
+        )
+    assert "Compromised account: `root`" in first
+    assert "03:14:00" in follow_up
+    assert "Compromised account" not in follow_up
+
+
+def test_a_question_about_a_log_of_an_earlier_message_is_answered_from_it(start_service: StartService):
+    service = start_service(Analyst)
+    with openai.OpenAI(api_key=service.key, base_url=service.base_url, max_retries=0) as client:
+        messages = [
+            {"role": "user", "content": f"Any attacks?\n{AUTH_LOG}"},
+            {"role": "assistant", "content": "Yes, root."},
+            {"role": "user", "content": "how many failed logins came from 203.0.113.77?"},
+        ]
+        content = client.chat.completions.create(model="stable", messages=messages).choices[0].message.content
+    assert "30" in content.splitlines()[0]
+
+
+def test_a_refused_request_with_files_leaves_nothing(start_service: StartService):
+    service = start_service(Told, key_disk_bytes=50_000)
+    content = [{"type": "text", "text": "read"}, file_part("a.log", "x" * 10_000), file_part("b.log", "y" * 90_000)]
+    with (
+        openai.OpenAI(api_key=service.key, base_url=service.base_url, max_retries=0) as client,
+        pytest.raises(openai.APIStatusError) as caught,
+    ):
+        client.chat.completions.create(model="stable", messages=[{"role": "user", "content": content}])
+    assert caught.value.code == "quota_exceeded"
+    with service.http() as http:
+        assert http.get("/session/list").json() == []
+
+
+def test_a_required_function_gets_its_arguments(start_service: StartService):
+    service = start_service(Analyst)
+    function = {"name": "map", "parameters": Weakness.model_json_schema()}
+    with openai.OpenAI(api_key=service.key, base_url=service.base_url, max_retries=0) as client:
+        for choice in ("required", {"type": "function", "function": {"name": "map"}}):
+            [answer] = client.chat.completions.create(
+                model="stable", messages=[{"role": "user", "content": FLAW}], tool_choice=choice,
+                tools=[{"type": "function", "function": function}],
+            ).choices  # fmt: skip
+            [call] = answer.message.tool_calls
+            assert (answer.finish_reason, answer.message.content, call.function.name) == ("tool_calls", None, "map")
+            assert Weakness.model_validate_json(call.function.arguments).cwe == "CWE-89"
+
+
+async def test_structured_output_of_other_clients(start_service: StartService):
+    service = start_service(Analyst)
+    model = ChatOpenAI(model="stable", api_key=service.key, base_url=service.base_url, max_retries=0)
+    for method in ("json_schema", "function_calling"):
+        shaped = model.with_structured_output(Weakness, method=method)
+        assert (await shaped.ainvoke(FLAW)).cwe == "CWE-89"
+    async with openai.AsyncOpenAI(api_key=service.key, base_url=service.base_url, max_retries=0) as client:
+        chat = OpenAIChatModel("stable", provider=OpenAIProvider(openai_client=client))
+        for shape in (Weakness, NativeOutput(Weakness)):
+            agent = Agent(chat, output_type=shape)
+            first = await agent.run(FLAW)
+            assert first.output.cwe == "CWE-89"
+            assert (await agent.run(FLAW, message_history=first.all_messages())).output.cwe == "CWE-89"
+
+
+def test_a_streamed_answer_is_the_whole_one(start_service: StartService):
+    service = start_service(Analyst, chat_streaming=True)
+    message = [{"role": "user", "content": f"Any attacks?\n{AUTH_LOG}"}]
+    with openai.OpenAI(api_key=service.key, base_url=service.base_url, max_retries=0) as client:
+        whole = client.chat.completions.create(model="stable", messages=message)
+        chunks = list(
+            client.chat.completions.create(
+                model="stable", messages=message, stream=True, stream_options={"include_usage": True}
+            )
+        )
+        with pytest.raises(openai.NotFoundError):
+            client.chat.completions.create(model="gpt-4o", messages=message, stream=True)
+        short = client.chat.completions.create(model="stable", messages=message, stream=True, max_tokens=3)
+        pieces = [chunk.choices[0] for chunk in short if chunk.choices]
+
+    deltas = [chunk.choices[0].delta for chunk in chunks if chunk.choices]
+    assert "".join(delta.content or "" for delta in deltas) == whole.choices[0].message.content
+    assert "reading" in "".join(getattr(delta, "reasoning_content", None) or "" for delta in deltas)
+    assert [chunk.choices[0].finish_reason for chunk in chunks if chunk.choices][-1] == "stop"
+    assert (chunks[-1].choices, chunks[-1].usage) == ([], whole.usage)
+    assert chunks[-2].answer_status == whole.answer_status == "answered"
+    assert (len("".join(piece.delta.content or "" for piece in pieces)), pieces[-1].finish_reason) == (12, "length")
+
+
+async def test_langchain_streams_and_a_client_that_leaves_cancels_the_turn(start_service: StartService):
+    class Slow(Assistant):
+        async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
+            yield Step(content="working")
+            if turn.prompt == "wait":
+                await asyncio.sleep(60)
+            yield Answer(markdown="done " * 300)
+
+    service = start_service(Slow, chat_streaming=True)
+    model = ChatOpenAI(model="stable", api_key=service.key, base_url=service.base_url, max_retries=0)
+    pieces = [chunk.content async for chunk in model.astream("go")]
+    assert "".join(pieces) == "done " * 300
+    assert len(pieces) > 3
+    async with openai.AsyncOpenAI(api_key=service.key, base_url=service.base_url, max_retries=0) as client:
+        stream = await client.chat.completions.create(
+            model="stable", messages=[{"role": "user", "content": "wait"}], stream=True
+        )
+        await anext(aiter(stream))
+        await stream.close()
+
+    def states() -> list[str]:
+        with service.http() as http:
+            return [session["state"] for session in http.get("/session/list").json()]
+
+    await asyncio.to_thread(wait_until, lambda: "running_agent" not in states(), "the turn's end")
+
+
+def test_an_error_in_a_stream_is_an_error(start_service: StartService):
+    class Failing(Assistant):
+        async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
+            yield Step(content="working")
+            await asyncio.sleep(0.1)
+            raise UpstreamError("the model is down")
+
+    service = start_service(Failing, chat_streaming=True)
+    with openai.OpenAI(api_key=service.key, base_url=service.base_url, max_retries=0) as client:
+        stream = client.chat.completions.create(
+            model="stable", messages=[{"role": "user", "content": "go"}], stream=True
+        )
+        with pytest.raises(openai.APIError, match="the model is down"):
+            list(stream)
 
 
 class Weakness(pydantic.BaseModel):

@@ -205,7 +205,7 @@ ROWS = {
     "a rule broken": Row(
         400, "invalid_request", lambda w: post(w, "/session/register", ttl=299), ("299", "300 to 2592000"), "ttl"
     ),
-    "an id that is none": Row(
+    "an invalid id": Row(
         400, "invalid_request", lambda w: post(w, "/session/register", id="../x"), ("'../x'", "1 to 64"), "id"
     ),
     "a language": Row(
@@ -341,8 +341,18 @@ def test_each_error_matches_its_row_of_the_wire_page(world: World, row: Row):
     check(row, reply.status_code, reply.headers, reply.content)
 
 
+async def test_a_stream_beyond_the_sessions_end_loses_the_history(world: World):
+    address = f"{world.service.ws_url}/stream?session_id={world.own}&after=999"
+    async with connect(address, additional_headers=world.service.headers, proxy=None) as socket:
+        message = json.loads(await socket.recv())
+        await socket.wait_closed()
+    assert (message["status_code"], message["status_message"], message["seq"]) == (409, "history_lost", 0)
+    assert socket.close_code == 4409
+
+
 def test_every_row_of_the_wire_page_is_tested():
-    assert {row.code for row in ROWS.values()} == set(CODES)
+    of_streams = {"history_lost"}
+    assert {row.code for row in ROWS.values()} | of_streams == set(CODES)
 
 
 UPGRADES = {

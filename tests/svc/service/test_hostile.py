@@ -144,7 +144,7 @@ NAMES += ["\u2025/b", "\uff0e\uff0e\uff0fb", "~", "~root", "-rf", "CON", "a" * 2
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_file_name_escapes_the_folder(service: ThreadService, name: str):
-    folder = service.database.with_name("service.db.files")
+    folder = service.files
     around = {path for path in folder.parent.rglob("*") if folder not in path.parents}
     with service.http() as http:
         session_id = register(service)

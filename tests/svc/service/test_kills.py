@@ -25,7 +25,7 @@ from tests.support.small_disk import MIB, SmallDisk, small_disk, small_disk_or_f
 from tests.support.wire_client import Frame, opened, read, register, send
 
 STEPS = 60
-AGAIN = "started again after a restart"
+AGAIN = "started again after a service restart"
 ASK_AGAIN = (503, 507)  # the query was refused, or the end of its turn cannot be stored yet
 PART_BYTES = 300_000
 
@@ -142,11 +142,10 @@ def finish_and_check(http, client: Client, releases: int = 0) -> Counter[str]:
     return figures
 
 
-class Faults:
-    """What is done to a service, one fault after the other; ``is_dead`` afterwards, or the same process goes on."""
+class ProcessFaults:
+    """What is done to the process of a service."""
 
-    def __init__(self, disk: SmallDisk, service: ProcessService, chance: random.Random) -> None:
-        self._disk = disk
+    def __init__(self, service: ProcessService, chance: random.Random) -> None:
         self._service = service
         self._chance = chance
 
@@ -161,6 +160,14 @@ class Faults:
         self._service.process.send_signal(signal.SIGSTOP)
         await asyncio.sleep(self._chance.choice([0.1, 0.5, 2.5]))
         self._service.process.send_signal(signal.SIGCONT)
+
+
+class Faults(ProcessFaults):
+    """What is done to a service, one fault after the other; ``is_dead`` afterwards, or the same process goes on."""
+
+    def __init__(self, disk: SmallDisk, service: ProcessService, chance: random.Random) -> None:
+        super().__init__(service, chance)
+        self._disk = disk
 
     async def pause_and_kill(self) -> None:
         self._service.process.send_signal(signal.SIGSTOP)

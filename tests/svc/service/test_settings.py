@@ -68,3 +68,18 @@ def test_a_switch_is_yes_or_no():
 def test_an_error_names_the_option_that_was_given():
     with pytest.raises(ConfigError, match="--turn-seconds='soon' is not valid: it must be a number greater than 0"):
         settings_from({"SVC_TURN_SECONDS": "60"}, {"turn_seconds": "soon"})
+
+
+@pytest.mark.parametrize(("text", "workers"), [("3", 3), ("spawn", "spawn"), (" forkserver ", "forkserver"), ("", 0)])
+def test_workers_are_a_count_or_a_way_to_start(text: str, workers: int | str):
+    chosen = settings_from({"SVC_WORKERS": text})
+    assert chosen.workers == workers
+    assert settings_from({row.variable: row.value for row in describe(chosen)}) == chosen
+
+
+@pytest.mark.parametrize("text", ["fork", "Spawn", "4,spawn", "257", "-1", "thread"])
+def test_another_way_to_start_workers_is_rejected(text: str):
+    with pytest.raises(
+        ConfigError, match=r"it must be a whole number from 0 to 256 or (forkserver or spawn|spawn or forkserver)"
+    ):
+        settings_from({"SVC_WORKERS": text})

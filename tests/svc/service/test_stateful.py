@@ -279,7 +279,7 @@ class Sessions(RuleBasedStateMachine):
 
     @invariant()
     def the_disk_has_the_files_of_logged_sessions_and_no_other(self) -> None:
-        folder = self.world.service.database.with_name("service.db.files")
+        folder = self.world.service.files
         logged = [session for session in self.world.sessions.values() if session.can_log]
         kept = {(session.user, sha256) for session in logged for _, sha256 in session.files}  # each content of a user
         wait_until(lambda: len([*folder.iterdir()]) == len(kept), "the files to be those of the sessions", 5)

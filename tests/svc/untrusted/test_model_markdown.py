@@ -1,4 +1,4 @@
-"""Nothing that a model writes is fetched, run or followed by whoever shows it."""
+"""Nothing that a model writes is fetched, run or followed by the program that shows it."""
 
 import pytest
 from hypothesis import given, settings
@@ -24,7 +24,7 @@ LEAKS = [
     pytest.param("` ![a](https://evil.example)", id="after a lone backtick"),
     pytest.param("\\` ![a](https://evil.example) `", id="between an escaped backtick and another"),
     pytest.param("`` a ` ![a](https://evil.example) `", id="between runs that do not match"),
-    pytest.param("```a`b\n![a](https://evil.example)", id="after what is no fence"),
+    pytest.param("```a`b\n![a](https://evil.example)", id="after a line that is not a fence"),
     pytest.param("    ```\n![a](https://evil.example)\n    ```", id="between fences that are indented code"),
     pytest.param("- ```\n![a](https://evil.example)\n```", id="after a fence that ends with its list"),
     pytest.param("> ```\n![a](https://evil.example)", id="after a fence that ends with its quote"),

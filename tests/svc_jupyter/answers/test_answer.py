@@ -1,4 +1,4 @@
-"""An answer shows itself in three forms, and what varies stands beside them."""
+"""An answer shows itself in three forms, and what varies is next to them."""
 
 from __future__ import annotations
 

@@ -10,22 +10,31 @@ from datetime import UTC, datetime, timedelta, timezone
 from math import nan
 
 import pandas
+import polars
 import pytest
 
 from svc.assistant.findings import Finding
 from svc.assistant.skills.events.tool import inspect as events
-from svc_jupyter.answers.columns import ZONES, typed_frame
-from svc_jupyter.answers.findings import COLUMNS, frame_of
+from svc_jupyter.answers.columns import ZONES, pandas_frame, polars_frame
+from svc_jupyter.answers.table import Table
 
 OPEN_SEEDS, HELD_SEEDS = range(10), range(500, 510)
 
 
 def column(name: str, values: Sequence[object]) -> pandas.Series:
-    return typed_frame({name: values})[name]
+    return frame_of(name, values)[name]
+
+
+def frame_of(name: str, values: Sequence[object]) -> pandas.DataFrame:
+    return pandas_frame([name], [{name: value} for value in values])
+
+
+def polars_column(name: str, values: Sequence[object]) -> polars.Series:
+    return polars_frame([name], [{name: value} for value in values])[name]
 
 
 def zone(name: str, values: Sequence[object]) -> object:
-    return typed_frame({name: values}).attrs.get(ZONES, {}).get(name)
+    return frame_of(name, values).attrs.get(ZONES, {}).get(name)
 
 
 @pytest.mark.parametrize(
@@ -111,12 +120,54 @@ def test_findings_of_several_kinds_have_one_frame():
         {"kind": "a", "title": "x", "first": "2026-11-20T03:12:07Z", "count": 3, "is_valid": True},
         {"kind": "b", "title": "y", "rows": [{"time": "2026-11-20T03:12:07Z"}]},
     ]
-    frame = frame_of(rows, COLUMNS)
-    assert isinstance(frame, pandas.DataFrame)
+    frame = Table(rows).to_pandas()
     assert frame["first"].max().year == 2026
     assert (frame["count"].sum(), str(frame["count"].dtype), str(frame["is_valid"].dtype)) == (3, "Int64", "boolean")
     assert frame["rows"][1] == [{"time": "2026-11-20T03:12:07Z"}]
     assert list(frame[frame["is_valid"].fillna(value=False)].kind) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("values", "dtype"),
+    [
+        (["2026-11-20T03:12:07Z", "2026-11-20T05:12:07.1+02:00", None], "Datetime(time_unit='ns', time_zone='UTC')"),
+        (["2026-11-20 03:12", "2026-11-20T03:12:07,5"], "Datetime(time_unit='ns', time_zone=None)"),
+        (["2026-11-20T03:12:07Z", "2026-11-20T03:12:07"], "String"),
+        (["--11-20T03:12:07"], "String"),
+        (["2026-13-40T03:12:07Z", "9999-01-01T00:00:00Z"], "String"),
+        ([1, None, nan], "Int64"),
+        ([1, 2.5], "Float64"),
+        ([2**70, None], "Int128"),
+        ([2**200, None], "String"),
+        ([True, None], "Boolean"),
+        ([True, 1], "String"),
+        ([["a"], []], "List(String)"),
+        ([[{"a": 1}], [{"b": 2}]], "String"),
+        ([{"a": 1}, ["x"], "y"], "String"),
+        ([None, None], "Null"),
+    ],
+)  # fmt: skip
+def test_polars_columns_have_their_types_and_lose_nothing(values: list[object], dtype: str):
+    series = polars_column("first", values)
+    assert str(series.dtype) == dtype
+    assert series.null_count() == sum(pandas.isna(value) is True for value in values)
+    for value, kept in zip(values, series, strict=True):
+        if kept is None:
+            continue
+        if dtype == "String":
+            assert kept == value or json.loads(kept) == value
+        elif dtype.startswith("Datetime"):
+            assert kept == pandas.Timestamp(str(value).replace(",", ".")).floor("us")
+        else:
+            assert list(kept) == value if isinstance(value, list) else kept == value
+
+
+def test_polars_keeps_nanoseconds():
+    series = polars_column("first", ["2026-11-20T03:12:07.123456789Z", "1901-01-01T00:00:00.000000001Z"])
+    assert [pandas.Timestamp(count, tz="UTC").isoformat() for count in series.to_physical()] == [
+        "2026-11-20T03:12:07.123456789+00:00",
+        "1901-01-01T00:00:00.000000001+00:00",
+    ]
 
 
 def test_the_event_ids_of_a_rule_hit_have_names():

@@ -1,4 +1,4 @@
-"""An answer's findings as rows, and as a DataFrame where pandas is installed."""
+"""An answer's findings are a list of dicts on every installation, with conversions to DataFrames."""
 
 from __future__ import annotations
 
@@ -55,29 +55,51 @@ def test_a_finding_is_a_row_with_its_facts():
     }
 
 
-def test_findings_are_a_data_frame():
+def test_findings_are_a_list_of_dicts_with_data_frames():
     found = answer(source(json.dumps([LOGIN, INDICATOR]))).findings
 
-    assert isinstance(found, pandas.DataFrame)
-    assert list(found.kind) == ["auth_source", "indicator"]
-    assert list(found.columns)[: len(COLUMNS)] == list(COLUMNS)
+    assert isinstance(found, list)
+    assert [row["kind"] for row in found] == ["auth_source", "indicator"]
+    for frame in (found.to_pandas(), found.to_polars(), found[:1].to_pandas()):
+        assert list(frame.columns)[: len(COLUMNS)] == list(COLUMNS)
+        assert next(iter(frame["kind"])) == "auth_source"
+    assert json.loads(json.dumps(found))[1]["value"] == "evil.example"
 
 
 def test_indicators_are_the_findings_that_are_some():
     found = answer(source(json.dumps([LOGIN, INDICATOR]))).indicators
 
-    assert list(found.value) == ["evil.example"]
+    assert [row["value"] for row in found] == ["evil.example"]
 
 
-def test_no_findings_are_an_empty_frame():
-    assert list(answer().findings.columns) == list(COLUMNS)
-    assert len(answer().indicators) == 0
+def test_no_findings_are_an_empty_table_with_its_columns():
+    assert list(answer().findings.to_pandas().columns) == list(answer().findings.to_polars().columns) == list(COLUMNS)
+    assert answer().indicators == []
+    assert repr(answer().findings).startswith("0 rows")
 
 
-def test_without_pandas_there_are_rows(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setitem(sys.modules, "pandas", None)
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_missing_library_is_named(library: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setitem(sys.modules, library, None)
+    found = answer(source(json.dumps([INDICATOR]))).indicators
 
-    assert answer(source(json.dumps([INDICATOR]))).indicators[0]["value"] == "evil.example"
+    assert found[0]["value"] == "evil.example"
+    with pytest.raises(AskError, match=f"pip install {library}"):
+        getattr(found, f"to_{library}")()
+
+
+def test_a_table_shows_its_first_rows_as_inert_text():
+    hostile = INDICATOR | {"title": "<img src=x onerror=alert(1)> https://evil.example/a \x1b[2J$\\alpha$"}
+    found = answer(source(json.dumps([hostile] * 1_200))).findings
+
+    for shown in (repr(found), found._repr_html_()):
+        assert "1,200 rows, the first 20 shown" in shown
+        assert "https://" not in shown
+        assert "\x1b" not in shown
+        assert shown.count("evil[.]example") == 20
+    assert "<img" not in found._repr_html_()
+    assert "mathjax_ignore" in found._repr_html_()
+    assert "first 20 shown" not in repr(found[:5])
 
 
 @pytest.mark.parametrize(
@@ -125,18 +147,12 @@ def columns_of(rows: list[dict[str, object]]) -> dict[str, list[object]]:
 DEFAULTS = {"severity": "info", "confidence": "high", "evidence": [], "techniques": []}
 
 
-@pytest.mark.parametrize("has_pandas", [True, False])
-def test_a_table_from_the_file_is_the_one_from_messages(has_pandas: bool, monkeypatch: pytest.MonkeyPatch):
-    if not has_pandas:
-        monkeypatch.setitem(sys.modules, "pandas", None)
+def test_a_table_from_the_file_is_the_one_from_messages():
     for findings in ([LOGIN, INDICATOR, LOGIN, INDICATOR], [INDICATOR] * 3, [LOGIN]):
         direct, filed = with_file(*findings)
-        if has_pandas:
-            pandas.testing.assert_frame_equal(filed.findings, direct.findings)
-            pandas.testing.assert_frame_equal(filed.indicators, direct.indicators, check_dtype=False, check_like=True)
-        else:
-            assert filed.findings == direct.findings
-            assert filed.indicators == direct.indicators
+        assert filed.findings == direct.findings
+        assert filed.indicators == direct.indicators
+        pandas.testing.assert_frame_equal(filed.findings.to_pandas(), direct.findings.to_pandas())
 
 
 def test_findings_that_cannot_be_fetched_are_an_error_and_never_fewer():

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pandas
 import pytest
 from nbformat import NotebookNode
 
@@ -20,6 +19,7 @@ from svc_jupyter.errors import AskError
 from tests.support.indicator_lists import indicator_list
 from tests.support.kernels import execute, notebook_of
 from tests.support.live import ProcessService, live_process, wait_until
+from tests.support.made_keys import UNKNOWN_KEY
 
 ANALYST = "svc.assistant.analyst:Analyst"
 HASHES = ("md5", "sha1", "sha256")
@@ -51,9 +51,7 @@ def files_of(service: ProcessService) -> set[Path]:
 
 
 def found(answer: Answer) -> set[tuple[str, str]]:
-    table = answer.findings
-    assert isinstance(table, pandas.DataFrame)
-    return set(zip(table["type"], table["value"], strict=True))
+    return {(str(row["type"]), str(row["value"])) for row in answer.findings}
 
 
 def said(answer: Answer) -> int:
@@ -120,7 +118,7 @@ def test_findings_of_an_unlogged_session_touch_no_disk(client: Svc, service: Pro
     assert files_of(service) == before
 
 
-def test_a_cancelled_question_leaves_no_file(client: Svc, service: ProcessService):
+def test_a_cancelled_question_leaves_only_the_findings_of_its_partial_answer(client: Svc, service: ProcessService):
     text, _ = indicator_list(20_000, seed=5)
     session = client.create_session()
     session.attach_file("list.txt", text)
@@ -128,19 +126,20 @@ def test_a_cancelled_question_leaves_no_file(client: Svc, service: ProcessServic
     with pytest.raises(TurnTimeoutError):
         session.query("Extract all indicators from list.txt", timeout_seconds=0.3)
     wait_until(lambda: session.refresh().state != "running_agent", "the turn's end")
-    assert files_of(service) == before
+    made = [file for file in session.refresh().files if file.content_type_label == "svc_findings"]
+    assert len(files_of(service) - before) == len(made) <= sum(one.is_partial_answer for one in session.history())
 
 
 def test_a_cells_answer_reads_all_findings_from_the_session_or_the_store(
     local_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     text, truth = indicator_list(5_000, seed=6)
-    key = "svc_" + "A" * 49
+    key = UNKNOWN_KEY
     (tmp_path / "list.txt").write_text(f"{text}https://example.org/{key}\n")
     notebook = notebook_of(
         "%%svc --attach list.txt --into answer\nExtract all indicators from list.txt",
-        "print(len(answer.findings), len(answer.indicators), sorted(answer.findings.value)[100:103])",
-        f"print('keys', answer.findings.value.str.contains('{key}').sum())",
+        "print(len(answer.findings), len(answer.indicators), sorted(row['value'] for row in answer.findings)[100:103])",
+        f"print('keys', sum('{key}' in row['value'] for row in answer.findings))",
     )
     monkeypatch.setenv("SVC_ANSWERS", "replay")
     asked = printed(execute(notebook, tmp_path))

@@ -12,6 +12,7 @@ from nbformat import NotebookNode
 from svc_jupyter.answers import store as answer_store
 from svc_jupyter.answers.answer import MIME_TYPE
 from tests.support.kernels import execute, notebook_of
+from tests.support.made_keys import UNKNOWN_KEY
 
 
 @pytest.fixture
@@ -23,10 +24,10 @@ def folder(scripted_local: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture
 def cut(monkeypatch: pytest.MonkeyPatch):
-    """The network is cut: nothing listens where the service is said to be."""
+    """The network is cut: nothing listens at the service's address."""
 
     def cut_now() -> None:
-        monkeypatch.setenv("SVC_API_KEY", "svc_" + "A" * 49)
+        monkeypatch.setenv("SVC_API_KEY", UNKNOWN_KEY)
         monkeypatch.setenv("SVC_BASE_URL", "http://127.0.0.1:9")
 
     return cut_now

@@ -109,7 +109,7 @@ def test_everything_that_shows_an_answer_shows_the_mark(status: AnswerStatus | N
 
 
 def test_the_coverage_is_a_table_of_the_inputs():
-    frame = Answer(tuple(turn(EXAMINED)), "svc-1", "s1").coverage
+    frame = Answer(tuple(turn(EXAMINED)), "svc-1", "s1").coverage.to_pandas()
 
     assert list(frame.columns) == [
         "name", "state", "read_as", "unit", "understood", "total", "looked_for", "not_covered", "reason", "skill",
@@ -120,5 +120,5 @@ def test_the_coverage_is_a_table_of_the_inputs():
         "looked_for": "", "not_covered": "", "reason": "no line is known", "skill": "", "findings": 0, "size": 0,
         "label": "",
     }  # fmt: skip
-    without = Answer(tuple(turn(EXAMINED)[2:]), "svc-1", "s1").coverage
+    without = Answer(tuple(turn(EXAMINED)[2:]), "svc-1", "s1").coverage.to_polars()
     assert (len(without), list(without.columns)) == (0, list(frame.columns))

@@ -13,6 +13,7 @@ import pytest
 from svc import Message, MessageType, MimeType
 from svc_jupyter.answers import store as answer_store
 from svc_jupyter.answers.store import Entry, StoreError, key_of
+from tests.support.made_keys import UNKNOWN_KEY
 
 BASE = {"model": "", "language": "en", "question": "who?", "files": [("a.log", "00")], "before": ""}
 
@@ -61,7 +62,7 @@ def test_the_order_of_files_does_not_count():
 
 
 def test_an_answer_is_found_again_whole_and_without_keys(tmp_path: Path):
-    secret = "svc_" + "A" * 49
+    secret = UNKNOWN_KEY
     answer_store.save(tmp_path, entry(key("ab"), text=f"it said {secret}"))
 
     found = answer_store.load(tmp_path, key("ab"))

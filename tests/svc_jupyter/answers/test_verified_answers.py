@@ -28,6 +28,7 @@ from svc_jupyter.report.index_page import build as build_index
 from svc_jupyter.report.page import build
 from svc_jupyter.report.read_answers import load
 from svc_jupyter.report.record import CaseRecord, RunRecord, answers_of, status_of_answers
+from tests.support import IS_ROOT
 
 KEY = "ab" * 32
 NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
@@ -366,7 +367,7 @@ def test_the_store_is_listed_with_what_is_verified(store: Path):
     assert f"verified  {UNVERIFIED}" in run("show", "ab")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="needs root to make a file of another user's")
+@pytest.mark.skipif(not IS_ROOT, reason="needs root to make a file of another user's")
 def test_a_key_of_another_user_is_not_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     path = tmp_path / "team.key"
     path.write_text("x" * 40)

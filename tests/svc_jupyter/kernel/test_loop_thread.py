@@ -137,3 +137,61 @@ def test_a_forked_process_follows_streams_of_its_own():
     _, status = os.waitpid(pid, 0)
 
     assert os.waitstatus_to_exitcode(status) == 7
+
+
+class Ending:
+    """A stream that ends with an item of its own once it was asked to."""
+
+    def __init__(self) -> None:
+        self._asked = threading.Event()
+
+    def stop(self) -> bool:
+        self._asked.set()
+        return True
+
+    async def stream(self):
+        yield "first"
+        await asyncio.to_thread(self._asked.wait, 20)
+        yield "last"
+
+
+def interrupt_once(items):
+    def on_tick():
+        if items == ["first"] and on_tick.is_due:
+            on_tick.is_due = False
+            raise KeyboardInterrupt
+
+    on_tick.is_due = True
+    return on_tick
+
+
+def test_after_an_interrupt_a_stream_that_is_going_to_end_is_followed():
+    items, source = [], Ending()
+    with pytest.raises(KeyboardInterrupt):
+        LoopThread().follow(source.stream(), on_item=items.append, on_tick=interrupt_once(items), stop=source.stop)
+    assert items == ["first", "last"]
+
+
+async def test_the_same_in_a_cell_that_awaits():
+    items, source = [], Ending()
+    following = LoopThread().follow_async(source.stream(), on_item=items.append, on_tick=lambda: None, stop=source.stop)
+    task = asyncio.create_task(following)
+    while not items:
+        await asyncio.sleep(0.01)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert items == ["first", "last"]
+
+
+def test_a_second_interrupt_ends_the_wait():
+    items, source = [], Ending()
+
+    def on_tick():
+        if items:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        LoopThread().follow(source.stream(), on_item=items.append, on_tick=on_tick, stop=lambda: True)
+    source.stop()
+    assert items == ["first"]

@@ -11,6 +11,7 @@ import pytest
 
 from svc_jupyter.kernel import session_file
 from svc_jupyter.kernel.session_file import Owner
+from tests.support.made_keys import UNKNOWN_KEY
 
 OWNER = Owner("kernel-1", "local", "")
 
@@ -39,7 +40,7 @@ def test_nobody_elses_session_is_found(tmp_path: Path, other: Owner):
 
 
 def test_the_file_is_for_its_user_alone_and_holds_no_key(tmp_path: Path):
-    key = "svc_" + "A" * 49
+    key = UNKNOWN_KEY
     session_file.save(tmp_path, Owner("k", "https://svc.example.org", session_file.key_id(key)), "s1", None)
     path = tmp_path / session_file.FILE_NAME
 

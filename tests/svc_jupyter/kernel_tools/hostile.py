@@ -19,7 +19,7 @@ ASK, CALL = "confirmation_request", "local_tool_call"
 
 @dataclass
 class Session:
-    """What the service is told."""
+    """What the service gets."""
 
     session_id: str = "s1"
     confirmed: list[tuple[str, bool, bool]] = field(default_factory=list)

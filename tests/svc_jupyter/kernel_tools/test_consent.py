@@ -49,7 +49,7 @@ def refusals(kernel: Hostile) -> list[str]:
 
 
 def assert_refused(kernel: Hostile, because: str = "") -> None:
-    """Nothing ran, the service was told so, and so was the user."""
+    """Nothing ran, the service and the user were notified."""
     assert ran == []
     assert refusals(kernel)
     assert because in refusals(kernel)[-1]
@@ -378,7 +378,7 @@ def test_a_function_of_the_same_name_is_another(monkeypatch: pytest.MonkeyPatch,
     exec("def lookup(host: str): ran.append('evil')", {"ran": ran}, names)
     kernel.offer(names["lookup"])
     kernel.call(called("lookup", LOOKUP))
-    assert_refused(kernel, "defined anew")
+    assert_refused(kernel, "redefined")
     kernel.begin()
     kernel.call(called("lookup", LOOKUP))
     assert_refused(kernel, "changed since you allowed its calls")

@@ -1,4 +1,4 @@
-"""``@svc_jupyter.tool`` in real kernels: who is asked, where the function runs, what the model is told."""
+"""``@svc_jupyter.tool`` in real kernels: who is asked, where the function runs, what the model gets."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_person_at_the_cell_is_asked_and_the_function_runs_there(kernel: Kerne
 
 def test_who_says_no_is_not_asked_twice_in_the_turn_and_nothing_runs(kernel: Kernel):
     seen = kernel.run(CALL, typed="n")
-    assert "error: the user does not allow it" in seen.shown()
+    assert "error: the user denied the call" in seen.shown()
     assert ran(kernel) == "[]"
 
 
@@ -89,7 +89,7 @@ def test_yes_is_for_one_call_and_always_for_the_session(kernel: Kernel):
 def test_what_is_no_answer_is_asked_again_and_then_is_a_no(kernel: Kernel):
     seen = kernel.run(CALL, typed="maybe")
     assert len(seen.prompts) == 3
-    assert "does not allow it" in seen.shown()
+    assert "denied the call" in seen.shown()
 
 
 def test_a_function_that_was_changed_is_asked_for_again(kernel: Kernel):
@@ -273,7 +273,7 @@ def batch(folder: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyP
 def test_in_a_batch_run_nothing_is_called_that_is_not_allowed_by_name(tmp_path, environment, monkeypatch):
     shown = batch(tmp_path, environment, monkeypatch)
     assert "lookup was not called: cannot ask for confirmation in a non-interactive run." in shown
-    assert "error: the user does not allow it" in shown
+    assert "error: the user denied the call" in shown
     assert "ran []" in shown
 
 

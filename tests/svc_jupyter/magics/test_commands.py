@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from svc_jupyter.magics.commands import FORMS, Command, help_lines, parse, seconds_of
+from svc_jupyter.magics.commands import FORMS, Command, did_you_mean, help_lines, parse, seconds_of
 
 VALUES = {
     "session new": ("Ticket-4711", '"Ticket 4711"'),
@@ -101,3 +103,43 @@ def test_every_form_has_its_line_of_help():
     assert len(lines) == len(FORMS)
     assert "%svc session resume [ID]   " in "\n".join(lines)
     assert "%svc session new [NAME]  " in "\n".join(lines)
+
+
+TYPOS = {
+    "sesion": "session", "sesion list": "session list", "session lst": "session list", "sessions": "session",
+    "session ls": "session list", "histroy": "history", "hisotry 3": "history", "pannel": "panel", "file": "files",
+    "fles remove a.log": "files remove", "models": "model", "modle svc-1.1": "model", "model list": "model",
+    "key delte": "key delete", "session resme 1a2b3c": "session resume", "session renme case7": "session rename",
+    "session extned 2h": "session extend", "session remove": "session delete", "hlep": "help", "help session": "help",
+}  # fmt: skip
+HELD_TYPOS = {
+    "seesion": "session", "session lsit": "session list", "session delet": "session delete", "histry": "history",
+    "hsitory 12": "history", "flies": "files", "files remov x.csv": "files remove", "panels": "panel",
+    "mdoel": "model", "keey": "key", "session nwe": "session new", "sesssion resume 0a1b2c3d": "session resume",
+    "session raname 'my case'": "session rename", "session extent 90m": "session extend", "list models": "model",
+    "session use 0a1b2c": "session resume", "key rm": "key delete", "halp": "help", "session shwo": "session show",
+    "files delete b.log": "files remove",
+}  # fmt: skip
+QUESTIONS = (
+    "session hijacking", "session cookies stolen", "who got in", "files encrypted", "key logging", "keylogger",
+    "model theft", "panel login", "history cleared", "T1059.001", "mimikatz", "8.8.8.8", "what is new", "key exchange",
+    "file hash", "model inversion attack", "session fixation", "phishing", "summary", "timeline", "why", "session key",
+    "kernel panic", "delete files", "models?", "session hijacking in this log", "help me with this log",
+)  # fmt: skip
+HELD_QUESTIONS = (
+    "beacon", "session tokens leaked", "key material", "file upload", "files with macros", "model poisoning",
+    "history of logins", "panel", "lateral movement", "help desk scam", "failed logins", "session replay attack",
+    "keys rotated", "new accounts", "hash", "mail", "and bob?", "DCSync", "decode SGVsbG8=", "ransomware", "modem dial",
+    "list accounts", "files deleted", "sessions by user", "historical logins", "passwords",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "words"), [*TYPOS.items(), *HELD_TYPOS.items()])
+def test_a_mistyped_command_has_a_hint(line: str, words: str):
+    assert parse(line) is None
+    assert re.match(rf"%svc {words}(?: [A-Z\[].*)?$", did_you_mean(line) or "")
+
+
+@pytest.mark.parametrize("line", [*QUESTIONS, *HELD_QUESTIONS])
+def test_a_short_question_is_not_taken_for_a_mistyped_command(line: str):
+    assert parse(line) is not None or did_you_mean(line) is None

@@ -55,7 +55,7 @@ def test_an_answer_that_examined_nothing_is_marked_in_its_cell_its_variable_and_
     (tmp_path / "empty.log").touch()
     asked = f"%%svc --new --into answer --attach {tmp_path}/empty.log\nstatus not_examined **No failed login.**"
     shown = kernel.run(asked).displays[-1]["data"]
-    told = kernel.run("print(answer.status, answer.coverage.state[0], answer.coverage.name[0], answer.raw)").text
+    told = kernel.run("print(answer.status, answer.coverage[0]['state'], answer.coverage[0]['name'], answer.raw)").text
     panel = kernel.run("%svc panel").displays[-1]["data"]
     history = kernel.run("%svc history").displays[-1]["data"]["text/plain"]
 
@@ -132,7 +132,10 @@ def test_a_file_is_attached_once_and_replaced_by_other_content(kernel: Kernel, t
     [
         pytest.param("%svc --attach nowhere.log q", "AskError: no such file: nowhere.log (in ", id="no file"),
         pytest.param("%svc --atach x q", "AskError: unknown option --atach. Did you mean --attach?", id="no option"),
-        pytest.param("%svc", "AskError: the question is missing.", id="no question"),
+        pytest.param("%svc --new", "AskError: the question is missing.", id="no question"),
+        pytest.param(
+            "%svc sesion lst", "AskError: no such command. Did you mean %svc session list [TEXT]?", id="mistyped"
+        ),
         pytest.param("%%svc\n\n", "AskError: the question is missing.", id="empty cell"),
         pytest.param("%svc --model nonesuch q", "AskError: ", id="no model"),
         pytest.param("%svc fail the upstream is away", "AskError: the upstream is away", id="failed turn"),
@@ -150,8 +153,9 @@ def test_an_error_is_one_line_and_the_next_question_works(shared_kernel: Kernel,
     assert shared_kernel.run("%svc echo again").status == "ok"
 
 
-def test_help_shows_options_and_examples(shared_kernel: Kernel):
-    text = shared_kernel.run("%svc --help").text
+@pytest.mark.parametrize("line", ["%svc", "%svc help", "%svc --help"])
+def test_help_shows_options_and_examples(shared_kernel: Kernel, line: str):
+    text = shared_kernel.run(line).text
 
     for part in (
         "--attach FILE",
@@ -161,6 +165,20 @@ def test_help_shows_options_and_examples(shared_kernel: Kernel):
         "%svc session resume [ID] ",
     ):
         assert part in text
+
+
+def test_a_line_gives_its_answer_and_shows_it_once(shared_kernel: Kernel):
+    def answers(code: str) -> list[str]:
+        data = [display["data"] for display in shared_kernel.run(code).displays]
+        return [one["text/markdown"] for one in data if "application/vnd.svc.answer+json" in one]
+
+    for code in ("%svc --new echo a", "answer = %svc --new echo a", "answer = %svc --new echo a\nanswer",
+                 "for one in [1]:\n    answer = %svc --new echo a", "%%svc --new --into answer\necho a"):  # fmt: skip
+        assert answers(code) == ["echo a (after 0)"]
+    assert answers("answer") == answers("display(answer)") == ["echo a (after 0)"]
+    assert answers("display(answer, answer)") == ["echo a (after 0)"] * 2
+    assert shared_kernel.run("print(type(answer).__name__, type(_).__name__)").text == "Answer Answer\n"
+    assert shared_kernel.run("known = %svc session\nprint(known)").text.endswith("None\n")
 
 
 @pytest.mark.parametrize("line", ["%%svc?", "%svc?"])
@@ -224,6 +242,32 @@ def test_an_interrupt_cancels_the_turn_on_the_service(kernel: Kernel, session: S
     assert seen.displays[0]["data"]["text/plain"].startswith("interrupted after 1 step")
     assert (last.message_type, last.status_code) == (MessageType.ERROR, 499)
     assert "echo next" in kernel.run("%svc echo next").shown()
+
+
+ANSWER = "application/vnd.svc.answer+json"
+MARK = "⚠ Partial answer. The question was cancelled before all evidence was read: this is not a negative result."
+
+
+@pytest.mark.parametrize("is_cell", [True, False], ids=["cell", "awaited"])
+def test_an_interrupted_cell_keeps_what_was_found_marked_as_partial(kernel: Kernel, *, is_cell: bool):
+    asking = "%%svc --into found\nstop" if is_cell else "from svc_jupyter import session\nawait session.ask('stop')"
+
+    seen = kernel.run(asking, when=is_working, then=kernel.interrupt)
+
+    assert seen.status == "error"
+    assert seen.error.startswith("Interrupted: the turn was cancelled on the service; what it had found until then")
+    [shown] = [one for one in seen.displays if ANSWER in one["data"]]
+    assert shown["data"]["text/plain"].startswith(f"{MARK}\n\n1 failed login in 2 of 9 lines")
+    assert shown["data"]["text/markdown"].startswith("⚠ **Partial answer.**")
+    assert shown["data"][ANSWER]["is_partial"] is True
+    assert shown["data"][ANSWER]["status"] == "partly_answered"
+    if is_cell:
+        again = kernel.run("print(found.is_partial, found.text.splitlines()[0])\nfound")
+        assert again.text == f"True {MARK}\n"
+        assert again.displays[-1]["data"]["text/markdown"].startswith("⚠ **Partial answer.**")
+    [whole] = [one for one in kernel.run("%%svc\necho next").displays if ANSWER in one["data"]]
+    assert "is_partial" not in whole["data"][ANSWER]
+    assert "Partial" not in whole["data"]["text/plain"]
 
 
 def test_eight_thousand_steps_are_drawn_a_few_times(shared_kernel: Kernel):
@@ -298,9 +342,9 @@ def test_in_batch_a_failed_question_fails_the_run(scripted_local: Path, tmp_path
 FRAME = (
     "import pandas\nframe = pandas.DataFrame({'n': range(600_000), 'text': 'x'})\n"
     "from svc_jupyter import session\n"
-    "import svc._counted_body, time\n_read = svc._counted_body._CountedBody.read\n"
+    "import svc._folder_stream, time\n_read = svc._folder_stream._CountedBody.read\n"
     "def _slow(self, size=-1):\n    time.sleep(0.1)\n    return _read(self, size)\n"
-    "svc._counted_body._CountedBody.read = _slow"
+    "svc._folder_stream._CountedBody.read = _slow"
 )
 ASKED_NOTHING = "Interrupted: nothing was asked; the session continues."
 

@@ -17,11 +17,11 @@ from keyring.errors import PasswordDeleteError
 from svc import Session, Svc
 from svc.client import newest_first
 from svc_jupyter.answers.answer import Answer
+from svc_jupyter.answers.listing import Listing
 from svc_jupyter.errors import AskError
 from svc_jupyter.kernel import service_key
 from svc_jupyter.kernel.kernel import KernelSession
 from svc_jupyter.magics.commands import parse
-from svc_jupyter.magics.listing import Listing
 from svc_jupyter.magics.session_commands import SessionCommands
 from svc_jupyter.question import AskOptions
 from tests.support.live import ThreadService
@@ -271,7 +271,7 @@ def test_after_a_restart_of_jupyter_the_notebooks_session_is_offered_once_and_re
 
     assert len(notes) == 1
     assert notes[0].startswith("This notebook has an earlier session (1 question, the first: who got in?). ")
-    assert notes[0].endswith("To go on with it: %svc session resume")
+    assert notes[0].endswith("To resume it: %svc session resume")
     ask(second, "another")  # in a new session; the earlier one can still be resumed
     text = shown(second, "session resume")
     assert "Resumed this notebook's session" in text

@@ -45,7 +45,7 @@ class Page:
         return {**replies[-1], "parts": messages}
 
     def ask(self, operation: str, data: bytes = b"", /, **fields: object) -> object:
-        """Send a request; what it was answered with. Fails where that was an error."""
+        """Send a request and return its answer. Fails if that is an error."""
         return self.answer(self.post(operation, data, **fields))["ok"]
 
     def events(self, name: str) -> list[Json]:
@@ -208,7 +208,7 @@ def test_a_question_that_waits_can_be_cancelled(open_page: OpenPage, kernel: Ker
     other.ask("send", content="takes long")
     page.wait_for("info", content="waiting")
     waiting = page.post("send", content="waits")
-    wait_until(lambda: page.events("waiting"), "the page to be told")
+    wait_until(lambda: page.events("waiting"), "the page to be notified")
     assert page.events("waiting") == [{"event": "waiting", "for": "panel"}]
     page.ask("cancel", request=waiting)
     assert page.answer(waiting)["error"] == {"code": "cancelled", "text": "The question was cancelled."}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from pathlib import Path
 from queue import Empty
+from types import SimpleNamespace
 
 import nbformat
 import pytest
@@ -13,6 +14,8 @@ from nbformat import NotebookNode
 
 from svc import Message
 from svc_jupyter.answers import transcript
+from svc_jupyter.errors import AskError
+from svc_jupyter.panel import widget
 from tests.support.kernels import Kernel, execute, notebook_of
 
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -44,7 +47,7 @@ class Comm:
                 self.told.append(message["content"]["data"])
                 if self.told[-1].get(key) == value:
                     return self.told[-1]
-        raise AssertionError(f"nothing with {key} {value!r} was told: {self.told}")
+        raise AssertionError(f"nothing with {key} {value!r} arrived: {self.told}")
 
     def _post(self, kind: str, **content: object) -> None:
         message = self.client.session.msg(kind, {"comm_id": "c1", **content})
@@ -104,6 +107,16 @@ def test_a_panel_shows_a_widget_and_a_transcript_and_its_state_holds_neither_key
     state = kernel.run("state = panel.get_state(); print({**state, '_esm': len(state['_esm'])})").text
     assert (scripted_local / "key").read_text().strip() not in state
     assert "first question" not in state
+
+
+def test_an_installation_without_the_built_script_says_how_to_get_the_panel(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(widget, "SCRIPT", tmp_path / "panel.js")
+    monkeypatch.setattr(widget, "loaded_extension", lambda: SimpleNamespace(shell=SimpleNamespace(kernel=object())))
+
+    with pytest.raises(AskError, match="pip install --force-reinstall svc-jupyter"):
+        widget.ChatPanel()
 
 
 def test_a_batch_run_shows_the_transcript_alone_and_brings_it_up_to_date(scripted_local: Path, tmp_path: Path):

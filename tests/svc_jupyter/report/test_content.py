@@ -328,7 +328,7 @@ def test_a_refresh_says_which_evidence_changed(book: EvidenceBook):
     node = asked("q", "2")
     book.mark("web-1", node)
     page = soup_of(node)
-    assert "The evidence is not that of the last run: auth.log changed." in page.get_text()
+    assert "The evidence changed since the last run: auth.log changed." in page.get_text()
 
 
 @pytest.mark.parametrize("edit", [("auth.log", "auto.log"), ("{", ""), ('"version":1', '"version":9')])

@@ -1,4 +1,4 @@
-"""What goes wrong in the middle of a run is told truthfully, leaves nothing half-written, and --resume completes it."""
+"""Faults in the middle of a run are reported truthfully, leave nothing half-written, and --resume completes it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from tests.support.live import ProcessService, wait_until
+from tests.support.made_keys import UNKNOWN_KEY
 from tests.support.reports import Ran, assert_whole, cases_in, run_report, save_notebook
 
 WAIT = """
@@ -108,7 +109,7 @@ def test_a_service_that_goes_away_and_comes_back_costs_the_cases_between(
         with meanwhile(interrupt_the_service):
             done = sweep(folder)
         assert done.returncode == 1
-        assert statuses_of(folder) == ["ok", "service out of reach", "ok"]
+        assert statuses_of(folder) == ["ok", "service unreachable", "ok"]
         assert "ServiceUnreachableError" in (folder / "out/cases/1.html").read_text()
         assert_whole(folder / "out")
         assert sweep(folder, "--resume").returncode == 0
@@ -118,14 +119,14 @@ def test_a_service_that_goes_away_and_comes_back_costs_the_cases_between(
 
 
 def test_a_service_out_of_reach_has_its_own_exit_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setenv("SVC_API_KEY", "svc_" + "A" * 49)
+    monkeypatch.setenv("SVC_API_KEY", UNKNOWN_KEY)
     monkeypatch.setenv("SVC_BASE_URL", "http://127.0.0.1:9")
     save_notebook(tmp_path / "work.ipynb", "n = 0", SHORT_PATIENCE, "%svc word")
 
     done = run_report("run", "work.ipynb", folder=tmp_path)
 
     assert done.returncode == 5, done.stderr
-    assert "service out of reach: ServiceUnreachableError" in done.stderr
+    assert "service unreachable: ServiceUnreachableError" in done.stderr
     assert "ServiceUnreachableError" in (tmp_path / "work.html").read_text()
 
 
@@ -168,6 +169,6 @@ def test_what_may_not_be_written_is_not_in_the_store_either_and_pins_still_fit(
     for secret in ("top-secret", "hush-1234"):
         assert secret not in stored
         assert secret not in written
-    monkeypatch.setenv("SVC_API_KEY", "svc_" + "A" * 49)
+    monkeypatch.setenv("SVC_API_KEY", UNKNOWN_KEY)
     monkeypatch.setenv("SVC_BASE_URL", "http://127.0.0.1:9")
     assert sweep(folder, "--answers", "pin", *arguments).returncode == 0

@@ -94,7 +94,7 @@ def test_no_fragment_ends_the_export_or_is_live(kind: str):
         files = export.export(notebook, "case", output)
 
         page = files[".html"].decode()
-        assert "could not be laid out" not in page, text
+        assert "could not be rendered" not in page, text
         assert_dead(page)
         nbformat.validate(nbformat.reads(files[".ipynb"].decode(), as_version=4))
 
@@ -188,7 +188,7 @@ def test_an_output_of_any_type_is_exported(output: dict[str, object]):
     json.dumps([answer.text for answer in answers_of(fixed)])
     for template in ("svc", "brief"):
         files = export.export(fixed, "n", export.Format(names=("html", "md", "ipynb"), template=template, secrets=()))
-        assert b"could not be laid out" not in files[".html"]
+        assert b"could not be rendered" not in files[".html"]
 
 
 NO_NOTEBOOKS = [

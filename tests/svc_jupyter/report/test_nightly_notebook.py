@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.made_keys import UNKNOWN_KEY
 from tests.support.reports import Ran, run_report
 
 NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
 PATH = NOTEBOOKS / "03_nightly_host_report.ipynb"
-CUT = {"SVC_API_KEY": "svc_" + "A" * 49, "SVC_BASE_URL": "http://127.0.0.1:9", "SVC_WS_URL": ""}
+CUT = {"SVC_API_KEY": UNKNOWN_KEY, "SVC_BASE_URL": "http://127.0.0.1:9", "SVC_WS_URL": ""}
 
 
 def report(*arguments: str, **environment: str) -> Ran:

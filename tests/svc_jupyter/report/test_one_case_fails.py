@@ -37,7 +37,7 @@ ERRORS = {
     "a full disk": lambda: OSError(28, "No space left on device"),
     "a file that is no text": lambda: UnicodeEncodeError("utf-8", "\ud800", 0, 1, "surrogates not allowed"),
     "a panic": lambda: PanicError("index out of bounds"),
-    "a cancellation of a library's own": lambda: asyncio.CancelledError("lost the scheduler"),
+    "a cancellation inside a library": lambda: asyncio.CancelledError("lost the scheduler"),
     "no usage": lambda: ExportError("no browser"),
 }
 
@@ -191,7 +191,7 @@ def test_a_page_that_cannot_be_laid_out_keeps_its_text(run, tmp_path: Path, monk
 
     assert run()[0] == 0
     text = (tmp_path / "out" / "cases" / "1.html").read_text()
-    assert "could not be laid out (RecursionError)" in text
+    assert "could not be rendered (RecursionError)" in text
     assert "n is 1" in text
 
 

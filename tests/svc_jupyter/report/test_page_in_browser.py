@@ -8,7 +8,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from pypdf import PdfReader
 
 from svc_jupyter.report.export import Format, export
@@ -61,13 +61,9 @@ def tables() -> nbformat.NotebookNode:
 
 
 @pytest.fixture(scope="module")
-def browser(chromium: str, pages: Path) -> Iterator[Browser]:
+def browser(pages: Path, browser: Browser) -> Browser:
     """Open after the pages were made: while it is, this thread has a running loop."""
-    with sync_playwright() as playwright:
-        arguments = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-        found = playwright.chromium.launch(executable_path=chromium, args=arguments)
-        yield found
-        found.close()
+    return browser
 
 
 @pytest.fixture

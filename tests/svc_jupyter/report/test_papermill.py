@@ -54,7 +54,7 @@ def test_a_parameterised_notebook_gives_the_same_cells_as_papermill_gives(folder
         [PAPERMILL, "work.ipynb", "theirs.ipynb", *WORDS, "-f", "values.yaml", "--no-progress-bar"],
         cwd=folder, env={**os.environ, "PYTHONWARNINGS": "ignore"}, check=True, capture_output=True, timeout=60,
     )  # fmt: skip
-    ours = ("-p", "alpha=0.25", "-r", "name=007", "-f", "values.yaml", "--to", "ipynb", "--out", "ours")
+    ours = (*WORDS, "-f", "values.yaml", "--to", "ipynb", "--out", "ours")
     done = run_report("run", "work.ipynb", *ours, folder=folder)
 
     assert done.returncode == 0, done.stderr

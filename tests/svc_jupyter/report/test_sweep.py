@@ -149,6 +149,7 @@ def test_a_second_run_into_the_same_folder_is_refused(folder: Path):
         pytest.param(["--executor", "ray"], "--executor ray: write local, or dask://HOST:PORT.", id="executor"),
         pytest.param(["-p", "hots=1"], "unknown parameter hots", id="parameter"),
         pytest.param(["-p", "host"], "-p host: write name=value.", id="no value"),
+        pytest.param(["-p", "host", "--jobs", "1"], "-p host: write name=value.", id="an option is no value"),
         pytest.param(["--redact", "NOWHERE"], "--redact NOWHERE: no parameter or environment variable", id="redact"),
     ],
 )

@@ -32,7 +32,7 @@ const SECTION =
   "```bash\n# count\ngrep -c 'Failed password' /var/log/auth.log\n```\n\nThen evil.example was asked, and nothing else.\n\n";
 const ANSWER = SECTION.repeat(Math.ceil(18_800 / SECTION.length)).slice(0, 18_800);
 const CHUNKS = 470;
-const BUNDLE_BYTES = 60_000;
+const BUNDLE_BYTES = 64_500;
 const RENDER_MS = 600;
 const FRAME_MS = 50;
 

@@ -178,10 +178,10 @@ test("sessions are listed newest first and searched by name, first question and 
   shown.find("header .name").click();
   await frames();
   const names = () => shown.all(".sessions li bdi").map((name) => name.textContent);
-  expect(names()).toEqual(["ticket 4711", "mail", "web-3"]);
+  expect(names()).toEqual(["ticket 4711", "mail", "Who got in?"]);
   const field = shown.find<HTMLInputElement>(".sessions [type=search]");
   for (const [text, expected] of [
-    ["GOT in", ["web-3"]],
+    ["GOT in", ["Who got in?"]],
     ["eml", ["mail"]],
     ["nowhere", []],
   ] as const) {

@@ -10,14 +10,14 @@ export class Announcer {
   /** `region` returns the live region. */
   constructor(private readonly region: () => Element | null | undefined) {}
 
-  announce(text: string): void {
+  announce = (text: string): void => {
     this.#text = text;
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
       const region = this.region();
       if (region) region.textContent = oneLine(this.#text);
     }, ANNOUNCE_MS);
-  }
+  };
 
   stop(): void {
     clearTimeout(this.#timer);

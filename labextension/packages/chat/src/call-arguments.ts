@@ -39,7 +39,7 @@ export function toolCallOf(content: string): ToolCall | null {
   }
 }
 
-/** The string as JSON, in which only what can be seen stands for itself. */
+/** The string as JSON, in which only visible characters appear as they are. */
 function exact(text: string): string {
   return JSON.stringify(text).replace(HIDDEN, (found) =>
     Array.from({ length: found.length }, (_, i) => `\\u${found.charCodeAt(i).toString(16).padStart(4, "0")}`).join(""),

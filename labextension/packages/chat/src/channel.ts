@@ -109,7 +109,7 @@ export class ChannelTransport implements Transport {
   #listener: Listener | undefined;
   #kernel: ChatSession | null = null;
   #sessionId = "";
-  #after = 0;
+  #past = new Set<string>(); // the ids of the history's messages
   #hadSession = false;
   /** Resolves when the kernel has reported its session; null once that is known. */
   #stateRequest: Promise<void> | null = null;
@@ -188,7 +188,7 @@ export class ChannelTransport implements Transport {
       if (!session) throw new ChannelError("the kernel has no session");
       this.#sessionId = session.id;
       this.#hadSession = true;
-      this.#after = messages.at(-1)?.seq ?? 0;
+      this.#past = new Set(messages.map(({ id }) => id));
       this.#listener?.onConnection("connected");
       queueMicrotask(() => {
         this.#deliverBuffered();
@@ -330,20 +330,14 @@ export class ChannelTransport implements Transport {
   #message(sessionId: string, message: ChatMessage): void {
     this.observer.message?.(message);
     if (this.#buffered) this.#buffered.push({ sessionId, message });
-    else if (sessionId === this.#sessionId && (message.seq === 0 || message.seq > this.#after)) {
-      this.#after = Math.max(this.#after, message.seq);
-      this.#listener?.onMessage(message);
-    }
+    else if (sessionId === this.#sessionId) this.#listener?.onMessage(message);
   }
 
   #deliverBuffered(): void {
     const buffered = this.#buffered ?? [];
     this.#buffered = undefined;
     for (const { sessionId, message } of buffered) {
-      if (sessionId === this.#sessionId && message.seq > this.#after) {
-        this.#after = message.seq;
-        this.#listener?.onMessage(message);
-      }
+      if (sessionId === this.#sessionId && !this.#past.has(message.id)) this.#listener?.onMessage(message);
     }
     if (this.#kernel && this.#kernel.id !== this.#sessionId) this.#listener?.onSession?.(this.#kernel);
   }

@@ -41,7 +41,7 @@ export function chart(source: string, texts: ChartTexts, actions: ChartActions):
 function rebuilt(source: string): SVGElement | null {
   if (source.length > MAX_CHARS || source.includes("<!") || !START.test(source)) return null; // no entities
   // The page's policy reports each style that is parsed, even without effect: there is none without the namespace. The
-  // browser's error for what is no XML has one, too, so other pictures are not parsed at all.
+  // browser's error page for anything but XML has one, too, so other pictures are not parsed at all.
   const root = new DOMParser().parseFromString(source.replace(SVG, ""), "text/xml").documentElement;
   const height = Number(root.getAttribute("height"));
   if (!(height > 0 && height < 5_000) || root.getElementsByTagName("*").length > MAX_ELEMENTS) return null;

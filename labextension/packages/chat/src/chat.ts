@@ -41,6 +41,8 @@ export interface ChatHooks {
   opened(session: ChatSession, isNew: boolean): void;
   ended(turn: Turn): void;
   failed(code: string, text: string): void;
+  /** A new session is on screen, without questions. */
+  fresh(): void;
   /** These questions did not reach the service and are no longer on screen. */
   unsent(questions: readonly string[]): void;
 }
@@ -58,6 +60,7 @@ export class Chat {
   files: ChatFile[] = [];
   uploads: Upload[] = [];
   isStopping = false;
+  #isFresh: boolean;
   /** Questions of other pages that wait in the kernel, by their turn. */
   readonly #queued = new Map<Turn, string>();
   readonly #lifetime = new AbortController();
@@ -71,6 +74,7 @@ export class Chat {
     private request: SessionRequest,
     private readonly hooks: ChatHooks,
   ) {
+    this.#isFresh = request.id === undefined;
     transport.listen({
       onMessage: (message) => {
         this.#receive(message);
@@ -101,6 +105,21 @@ export class Chat {
     return this.isBusy && (!this.transport.isQueueing || this.conversation.openTurn?.state === "sending");
   }
 
+  /** Whether the session is new, and nothing was asked. */
+  get isNew(): boolean {
+    return this.#isFresh && this.conversation.turns.length === 0;
+  }
+
+  /** The model of the session on screen, "" if it is not known. */
+  get model(): string {
+    return this.session?.model?.model_string ?? "";
+  }
+
+  /** Chooses the model of the next session. */
+  choose(model: string): void {
+    this.request = { ...this.request, model };
+  }
+
   /** Whether something would be lost if the page were closed now. */
   get isSending(): boolean {
     return this.#unsent().some(({ state }) => state === "sending") || this.uploads.some(({ error }) => !error);
@@ -128,6 +147,7 @@ export class Chat {
   /** Opens the session; if it no longer exists, opens a new one and shows a notice. */
   async switchTo(id: string): Promise<void> {
     this.#reset();
+    this.#isFresh = false;
     this.hooks.changed();
     await this.#openOnce(this.#resume(id));
   }
@@ -137,7 +157,7 @@ export class Chat {
     this.#reset();
     this.request = request;
     this.connection = "connected";
-    this.hooks.changed();
+    this.#begin();
   }
 
   /** Asks a question. `replaced` is the turn whose edited or repeated question this is. */
@@ -285,7 +305,14 @@ export class Chat {
       if (!GONE.has(codeOf(error))) throw error;
       this.#notify(fill(this.hooks.strings.sessionGone, id));
       await this.#open(withoutId(this.request));
+      this.#begin();
     }
+  }
+
+  #begin(): void {
+    this.#isFresh = true;
+    this.hooks.fresh();
+    this.hooks.changed();
   }
 
   async #ensureSession(): Promise<void> {
@@ -305,7 +332,7 @@ export class Chat {
     if (this.conversation !== conversation) return; // another session was opened meanwhile
     this.session = session;
     this.files = [...session.files];
-    if (request.id === undefined) conversation.after = 0; // the turns on screen belong to a session that has ended
+    if (request.id === undefined) conversation.seen.clear(); // the turns on screen belong to a session that has ended
     if (messages.length) this.conversation = withHistory(messages, conversation);
     this.#showQueued(queued);
     this.hooks.opened(session, request.id === undefined);
@@ -459,10 +486,11 @@ function withHistory(messages: readonly ChatMessage[], before: Conversation): Co
   return conversation;
 }
 
-function withoutId({ name, description, logSession }: SessionRequest): SessionRequest {
+function withoutId({ name, description, logSession, model }: SessionRequest): SessionRequest {
   return {
     ...(name && { name }),
     ...(description && { description }),
     ...(logSession !== undefined && { logSession }),
+    ...(model && { model }),
   };
 }

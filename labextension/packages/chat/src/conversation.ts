@@ -52,6 +52,8 @@ export class Turn {
   group = "";
   /** How far the question is answered (docs/wire.md, "Answer status"), or "". */
   status = "";
+  /** The answer is what was found in the part of the evidence that was read until the question was cancelled. */
+  isPartial = false;
   /** An edited question was asked instead. */
   isReplaced = false;
   /** The user's rating: 1, -1, or 0 for none. */
@@ -79,13 +81,14 @@ export class Turn {
   }
 }
 
+const PARTIAL = "partial_answer"; // docs/wire.md, "Partial answers"
 const STOPPED = 499; // docs/wire.md, "Errors": the client cancelled the turn
 const PICTURES = new Set(["image/svg+xml", "image/png", "image/jpeg", "image/gif", "image/webp"]);
 
 export class Conversation {
   readonly turns: Turn[] = [];
-  /** The `seq` of the last message seen. */
-  after = 0;
+  /** The ids of the messages seen: a restored service counts from a smaller `seq` again. */
+  readonly seen = new Set<string>();
   version = 0;
 
   get openTurn(): Turn | undefined {
@@ -128,8 +131,8 @@ export class Conversation {
   /** Applies a message. Returns the turn that changed, or undefined. */
   receive(message: ChatMessage): Turn | undefined {
     if (message.seq === 0) return this.#refused(message);
-    if (message.seq <= this.after) return undefined;
-    this.after = message.seq;
+    if (this.seen.has(message.id)) return undefined;
+    this.seen.add(message.id);
     const turn = this.#turnOf(message);
     turn.startedAt ||= message.created_at;
     if (turn.state === "sending") turn.state = "running";
@@ -143,9 +146,15 @@ export class Conversation {
         turn.question = message.content ?? "";
         break;
       case "result":
-        turn.group = message.group;
-        turn.status = message.answer_status ?? "";
+        if (turn.isPartial) turn.parts.length = 0;
+        turn.isPartial = false;
         this.#applyPart(turn, message);
+        break;
+      case "info":
+        if (message.title === PARTIAL && message.mime_type === "text/markdown") {
+          turn.isPartial = true;
+          this.#applyPart(turn, message);
+        } else this.#addStep(turn, message);
         break;
       case "error":
         turn.state = message.status_code === STOPPED ? "stopped" : "failed";
@@ -169,6 +178,8 @@ export class Conversation {
   }
 
   #applyPart(turn: Turn, message: ChatMessage): void {
+    turn.group = message.group;
+    turn.status = message.answer_status ?? "";
     const text = message.content ?? "";
     const known = turn.parts.find((part) => part.id === message.id);
     if (known) known.text = text;

@@ -5,16 +5,18 @@
 import { html, nothing, render } from "lit/html.js";
 import type { TemplateResult } from "lit/html.js";
 import { Announcer } from "./announcer.js";
+import { Configured, forgetKey, settingsOf, upgradeProperties } from "./attributes.js";
 import { Chat } from "./chat.js";
-import { indicatorOf } from "./chips.js";
+import { ChipDialog } from "./chip-dialog.js";
 import { composer, setText } from "./composer.js";
 import type { Confirmation, Turn } from "./conversation.js";
 import { DropZone } from "./dropping.js";
-import { copyFrame, save, writtenToClipboard } from "./export.js";
+import { copyFrame, writtenToClipboard } from "./export.js";
 import type { SvcChatEventMap } from "./events.js";
-import { originOf, paper, showFullscreen } from "./page.js";
-import { banner, chipDialog, header, keyForm, landing } from "./panels.js";
-import { attributeName, DEFAULT_NAME, OBSERVED_ATTRIBUTES, readSettings } from "./settings.js";
+import { Launcher } from "./launcher.js";
+import { FullScreen } from "./page.js";
+import { banner, header, keyForm, landing, modelChoice } from "./panels.js";
+import { attributeName } from "./settings.js";
 import type { AttributeName, Example, Settings } from "./settings.js";
 import { SessionsDialog } from "./sessions-dialog.js";
 import { safeMarkdown } from "./safe-markdown.js";
@@ -29,9 +31,7 @@ import type { ChatFile, ChatSession, Decision, SessionRequest, Transport } from 
 import { WebsocketTransport } from "./websocket.js";
 
 const TICK_MS = 30_000; // how often the session's time left, in minutes, is updated
-
-/** The origin of this script, which is the service's if it serves the element. Known only while the script is loading. */
-const SCRIPT_ORIGIN = originOf(typeof document === "undefined" ? null : document.currentScript);
+const MOVE_MS = 2_000; // an element that is put back by then was moved, and keeps its session
 
 let sheet: CSSStyleSheet | undefined;
 
@@ -41,27 +41,25 @@ declare global {
   }
 }
 
-// A server has no HTMLElement: the class can be imported there, but not created.
-const Base = typeof HTMLElement === "undefined" ? (Object as unknown as typeof HTMLElement) : HTMLElement;
-
-export class SvcChat extends Base {
-  static readonly observedAttributes = OBSERVED_ATTRIBUTES;
-
+export class SvcChat extends Configured {
   /** The landing screen's examples for the attached files, unless the attribute has some. Set it before connecting. */
   suggest: ((files: readonly ChatFile[]) => readonly Example[]) | undefined;
   /** Whether answers have a button that dispatches `svc-insert`. Set it before connecting. */
   canInsert = false;
-  #settings: Settings = readSettings(() => null, SCRIPT_ORIGIN);
+  #settings: Settings = settingsOf(this);
   #strings: Strings = ENGLISH;
   #transport: Transport | undefined;
   #typedKey = "";
   #chat: Chat | null = null;
   #thread: Thread | undefined;
   readonly #sessions: SessionsDialog;
-  #chip: { indicator: string; opener: HTMLElement } | null = null;
+  readonly #launcher: Launcher;
+  readonly #chips: ChipDialog;
+  readonly #fullScreen: FullScreen;
   #keyProblem = "";
   #frame = 0;
   #ticker: ReturnType<typeof setInterval> | undefined;
+  #leaving: ReturnType<typeof setTimeout> | undefined;
   readonly #announcer: Announcer;
   readonly #dropZone: DropZone;
   #pending = new Set<AttributeName>();
@@ -70,8 +68,23 @@ export class SvcChat extends Base {
     super();
     const query = (selector: string) => this.shadowRoot?.querySelector<HTMLElement>(selector);
     this.#announcer = new Announcer(() => query("[role=status]"));
-    this.#sessions = new SessionsDialog(query, () => {
+    const renderNow = () => {
       if (this.isConnected) this.#performUpdate();
+    };
+    this.#sessions = new SessionsDialog({
+      find: query,
+      render: renderNow,
+      chat: () => this.#chat,
+      strings: () => this.#strings,
+      switchTo: (id) => void this.#switchTo(id),
+      startNewSession: this.#startNewSession,
+    });
+    this.#chips = new ChipDialog(query, renderNow, (text) => this.#copy(text));
+    const isFull = () => this.#settings.isFullscreen && (this.#launcher.isOpen || !this.#settings.launcher);
+    this.#fullScreen = new FullScreen(this, isFull, this.#headerActions.toggleFullscreen);
+    this.#launcher = new Launcher(query, () => {
+      if (this.#launcher.isOpen && !this.#chat && this.isConnected) this.#restart();
+      else renderNow();
     });
     this.#dropZone = new DropZone(this, () => this.#chat?.transport.attach !== undefined, this.#requestUpdate);
   }
@@ -83,6 +96,7 @@ export class SvcChat extends Base {
   set transport(transport: Transport | undefined) {
     this.#transport = transport;
     if (this.isConnected) this.#restart();
+    else this.#close();
   }
 
   /** Translations of the element's texts; missing ones stay English. */
@@ -91,7 +105,7 @@ export class SvcChat extends Base {
   }
   set strings(strings: Partial<Strings>) {
     this.#strings = { ...ENGLISH, ...strings };
-    this.#thread = undefined; // the turns are rendered anew; the connection and what was typed stay
+    this.#thread = undefined; // the turns are rendered again; the connection and what was typed stay
     this.#requestUpdate();
   }
 
@@ -104,21 +118,32 @@ export class SvcChat extends Base {
   }
 
   connectedCallback(): void {
+    clearTimeout(this.#leaving);
+    upgradeProperties(this);
     const root = this.shadowRoot ?? this.attachShadow({ mode: "open" });
     sheet ??= new CSSStyleSheet();
     if (!root.adoptedStyleSheets.includes(sheet)) {
       sheet.replaceSync(css + chartCss);
       root.adoptedStyleSheets = [...root.adoptedStyleSheets, sheet];
       root.addEventListener("click", this.#onClick);
-      this.addEventListener("keydown", this.#onKey);
     }
     this.#dropZone.connect();
     addEventListener("beforeunload", this.#onUnload);
-    paper().addEventListener("change", this.#showFullscreen);
-    this.#pending.clear();
-    this.#settings = this.#read();
+    this.#fullScreen.connect();
     this.#ticker = setInterval(this.#requestUpdate, TICK_MS);
+    if (this.#chat) {
+      this.#performUpdate();
+      this.#applyAttributes();
+      return;
+    }
+    this.#pending.clear();
+    this.#settings = settingsOf(this);
     this.#restart();
+  }
+
+  /** `moveBefore` keeps the element's state: nothing is to be done. */
+  connectedMoveCallback(): void {
+    this.#fullScreen.show();
   }
 
   disconnectedCallback(): void {
@@ -126,15 +151,18 @@ export class SvcChat extends Base {
     this.#announcer.stop();
     this.#dropZone.disconnect();
     removeEventListener("beforeunload", this.#onUnload);
-    paper().removeEventListener("change", this.#showFullscreen);
-    this.#close();
+    this.#fullScreen.disconnect();
+    this.#leaving = setTimeout(() => {
+      this.#close();
+    }, MOVE_MS);
   }
 
   /** Collects changes, so that attributes set one after the other are applied together. */
   attributeChangedCallback(attribute: string, before: string | null, after: string | null): void {
     const name = attributeName(attribute);
-    if (!name || before === after || !this.isConnected) return;
-    if (this.#pending.size === 0) queueMicrotask(this.#applyAttributes);
+    if (!name || before === after) return;
+    if (name === "api-key" && after !== null) forgetKey(this);
+    if (this.#pending.size === 0 && this.isConnected) queueMicrotask(this.#applyAttributes);
     this.#pending.add(name);
   }
 
@@ -143,13 +171,25 @@ export class SvcChat extends Base {
     (this.#area ?? this.shadowRoot?.querySelector("input"))?.focus(options);
   }
 
+  /** Opens the dialog of the launcher. */
+  open(): void {
+    if (this.#settings.launcher) this.#launcher.open();
+  }
+
+  /** Closes the dialog of the launcher. */
+  close(): void {
+    this.#launcher.close();
+  }
+
   /** Puts a question into the input field without sending it, and focuses the field. */
   write(prompt: string): void {
+    this.open();
     this.#fillPrompt(prompt);
   }
 
   /** Sends a question, as if the user had typed and sent it. */
   ask(prompt: string): void {
+    this.open();
     this.#ask(prompt);
   }
 
@@ -159,14 +199,16 @@ export class SvcChat extends Base {
   }
 
   #applyAttributes = (): void => {
+    if (!this.isConnected || this.#pending.size === 0) return;
     const changed = new Set(this.#pending);
     this.#pending.clear();
-    if (!this.isConnected || changed.size === 0) return;
     const before = this.#settings;
-    this.#settings = this.#read();
+    this.#settings = settingsOf(this);
     const is = (...names: AttributeName[]) => names.some((name) => changed.has(name));
     if (is("api-key")) this.#typedKey = "";
     const { sessionName: name, sessionDescription: description, sessionPrompt, sessionId } = this.#settings;
+    if (is("model")) this.#chat?.choose(this.#settings.model);
+    if (is("launcher")) this.#changeForm();
     if (is("api-key", "base-url", "ws-url")) this.#restart();
     else if (is("session-id") && sessionId !== this.sessionId) void this.#switchTo(sessionId);
     else if (is("incognito") && before.incognito !== this.#settings.incognito) this.#startNewSession();
@@ -175,13 +217,18 @@ export class SvcChat extends Base {
     this.#requestUpdate();
   };
 
-  #read(): Settings {
-    return readSettings((name) => this.getAttribute(name), SCRIPT_ORIGIN);
+  /** The form with a launcher has another parent of everything, so that it is rendered again. */
+  #changeForm(): void {
+    const typed = this.#area?.value ?? "";
+    this.#launcher.isOpen = false;
+    if (this.#chat) this.#performUpdate();
+    else this.#restart();
+    if (this.#area) setText(this.#area, typed);
   }
 
   #sessionRequest(): SessionRequest {
-    const { sessionName: name, sessionDescription: description, incognito } = this.#settings;
-    return { name, description, logSession: !incognito };
+    const { sessionName: name, sessionDescription: description, incognito, model } = this.#settings;
+    return { name, description, logSession: !incognito, ...(model && { model }) };
   }
 
   #close(): void {
@@ -193,19 +240,20 @@ export class SvcChat extends Base {
     this.#close();
     this.#sessions.isOpen = false;
     const transport = this.#transport ?? this.#ownTransport();
-    if (transport) {
-      const { sessionId: id } = this.#settings;
+    const { sessionId: id } = this.#settings;
+    const isWaiting = this.#settings.launcher && !this.#launcher.isOpen; // a page that only offers a chat needs no connection
+    if (transport && !isWaiting) {
       this.#chat = new Chat(transport, { ...this.#sessionRequest(), ...(id && { id }) }, this.#hooks());
       void this.#chat.start();
     }
     this.#performUpdate();
-    this.#prefill(this.#settings.sessionPrompt, "");
+    this.#prefill();
   }
 
   #ownTransport(): Transport | null {
     const { apiKey, baseUrl, wsUrl } = this.#settings;
     const key = this.#typedKey || apiKey;
-    return key && baseUrl ? new WebsocketTransport(key, baseUrl, wsUrl) : null;
+    return key && baseUrl ? new WebsocketTransport(key, baseUrl, wsUrl, () => this.#strings) : null;
   }
 
   #hooks() {
@@ -215,16 +263,13 @@ export class SvcChat extends Base {
         return strings();
       },
       changed: this.#requestUpdate,
-      announce: (text: string) => {
-        this.#announcer.announce(text);
-      },
+      fresh: this.#prefill,
+      announce: this.#announcer.announce,
       opened: ({ id, name }: ChatSession, isNew: boolean) => {
         this.#emit("svc-session", { sessionId: id, name, isNew });
         if (!isNew) requestAnimationFrame(() => this.#thread?.revealLast());
       },
-      ended: (turn: Turn) => {
-        this.#ended(turn);
-      },
+      ended: this.#ended,
       unsent: (questions: readonly string[]) => {
         const area = this.#area;
         if (area && questions.length) setText(area, [...questions, area.value].filter(Boolean).join("\n\n"));
@@ -236,11 +281,11 @@ export class SvcChat extends Base {
     };
   }
 
-  #ended(turn: Turn): void {
+  #ended = (turn: Turn): void => {
     if (turn.answer) this.#announcer.announce(fill(this.#strings.answerReady, verdictOf(turn, this.#strings)));
     else if (turn.failure) this.#announcer.announce(turn.failure.text);
     this.#emit("svc-result", { turn: turn.id, state: turn.state, status: turn.status, answer: turn.answer });
-  }
+  };
 
   #askForKey(): void {
     this.#typedKey = "";
@@ -268,16 +313,13 @@ export class SvcChat extends Base {
   #performUpdate(): void {
     const { shadowRoot: root } = this;
     if (!root) return;
-    render(this.#render(), root);
-    this.#showFullscreen();
+    render(this.#render(), root, { creationScope: document });
+    this.#fullScreen.show();
     this.#updated(root);
   }
 
-  #showFullscreen = (): void => {
-    if (this.isConnected) showFullscreen(this, this.#settings.isFullscreen);
-  };
-
   #updated(root: ShadowRoot): void {
+    this.#launcher.updated();
     const container = root.querySelector<HTMLElement>(".turns");
     if (!container || !this.#chat) return;
     if (this.#thread?.container !== container) this.#thread = new Thread(container, this.#threadActions());
@@ -289,25 +331,28 @@ export class SvcChat extends Base {
     const chat = this.#chat;
     const view = { isSessionsOpen: this.#sessions.isOpen, now: Date.now() / 1000 };
     const isEmpty = !chat?.conversation.turns.length;
-    return html`<div class="chat" data-theme=${this.#settings.theme}>
-      ${header(chat, this.#settings, view, this.#headerActions, strings)}
-      ${this.#sessions.template(chat, this.#sessionsActions, strings)}
+    const content = html`<div class="chat" data-theme=${this.#settings.theme}>
+      ${header(chat, this.#settings, view, this.#headerActions, strings)} ${this.#sessions.template()}
       ${chat ? banner(chat, () => this.#restart(), strings) : nothing}
       <div class="scroll" role="log" aria-live="off" aria-label=${strings.conversation} tabindex="0">
-        ${chat ? nothing : this.#keyForm()}
-        ${chat?.phase === "ready" && isEmpty ? landing(this.#examples(chat), this.#fillPrompt, strings) : nothing}
+        ${chat ? nothing : this.#keyForm()} ${chat?.phase === "ready" && isEmpty ? this.#landing(chat) : nothing}
         <div class="turns" ?hidden=${!chat}></div>
       </div>
-      ${composer(chat, this.#composerActions, strings)}
-      ${this.#chip ? chipDialog(this.#chip.indicator, this.#chipActions, strings) : nothing}
+      ${composer(chat, this.#composerActions, strings)} ${this.#chips.template(strings)}
       ${this.#dropZone.isVisible ? html`<p class="drop">${strings.dropHere}</p>` : nothing}
       <div class="hidden" role="status"></div>
     </div>`;
+    return this.#settings.launcher ? this.#launcher.template(content, this.#settings, strings) : content;
   }
 
-  #examples({ files }: Chat): readonly Example[] {
-    const { examples } = this.#settings;
-    return examples.length ? examples : (this.suggest?.(files) ?? []);
+  #landing(chat: Chat): TemplateResult {
+    const { examples, model } = this.#settings;
+    const choose = (chosen: string) => {
+      this.model = chosen;
+    };
+    const shown = examples.length ? examples : (this.suggest?.(chat.files) ?? []);
+    const models = modelChoice(chat, model, choose, this.#strings);
+    return landing(shown, this.#fillPrompt, models, this.#strings);
   }
 
   #keyForm(): TemplateResult {
@@ -322,8 +367,7 @@ export class SvcChat extends Base {
 
   readonly #headerActions = {
     toggleSessions: () => {
-      if (this.#sessions.isOpen) this.#sessions.close();
-      else void this.#sessions.open(this.#chat);
+      this.#sessions.toggle();
     },
     startNewSession: () => {
       this.#startNewSession();
@@ -332,31 +376,10 @@ export class SvcChat extends Base {
       void this.#chat?.update({ ttl: this.#chat.session?.ttl ?? 0 });
     },
     toggleFullscreen: () => {
-      this.setAttribute("is-fullscreen", String(!this.#settings.isFullscreen));
+      this.isFullscreen = !this.#settings.isFullscreen;
     },
-  };
-
-  readonly #sessionsActions = {
     close: () => {
-      this.#sessions.close();
-    },
-    search: (text: string) => {
-      this.#sessions.search(text);
-    },
-    rename: (name: string) => {
-      void this.#chat?.update({ name });
-      this.#sessions.close();
-    },
-    switchTo: (id: string) => {
-      this.#sessions.close();
-      void this.#switchTo(id);
-    },
-    startNewSession: () => {
-      this.#startNewSession();
-    },
-    save: (kind: "md" | "json") => {
-      const name = this.#chat?.name || DEFAULT_NAME;
-      if (this.#chat) save(kind, { id: this.sessionId, name }, this.#chat.conversation, this.#strings);
+      this.close();
     },
   };
 
@@ -370,16 +393,6 @@ export class SvcChat extends Base {
       const last = this.#chat?.conversation.turns.at(-1);
       if (last && !last.isOpen) this.#edit(last);
     },
-  };
-
-  readonly #chipActions = {
-    close: () => {
-      const opener = this.#chip?.opener;
-      this.#chip = null;
-      this.#performUpdate();
-      opener?.focus();
-    },
-    copy: (text: string) => void this.#copy(text).then(this.#chipActions.close),
   };
 
   #threadActions() {
@@ -417,7 +430,8 @@ export class SvcChat extends Base {
   async #insert(turn: Turn): Promise<void> {
     try {
       const markdown =
-        (await this.#chat?.transport.answer?.(turn.id)) ?? safeMarkdown(markedAnswer(turn, this.#strings));
+        (turn.isPartial ? undefined : await this.#chat?.transport.answer?.(turn.id)) ??
+        safeMarkdown(markedAnswer(turn, this.#strings));
       this.#emit("svc-insert", { turn: turn.id, markdown });
     } catch (error) {
       this.#announcer.announce(textOf(error));
@@ -435,12 +449,11 @@ export class SvcChat extends Base {
     this.#area?.focus();
   };
 
-  #startNewSession(): void {
+  #startNewSession = (): void => {
     this.#sessions.isOpen = false;
     this.#chat?.startNewSession(this.#sessionRequest());
-    this.#prefill(this.#settings.sessionPrompt, "");
     this.#area?.focus();
-  }
+  };
 
   async #switchTo(id: string): Promise<void> {
     if (!id) {
@@ -456,11 +469,11 @@ export class SvcChat extends Base {
   }
 
   /** Fills the input field of a new session, unless the user has typed something. */
-  #prefill(text: string, before: string): void {
+  #prefill = (text = this.#settings.sessionPrompt, before = ""): void => {
     const area = this.#area;
-    const isNew = !this.#settings.sessionId && !this.#chat?.conversation.turns.length;
+    const isNew = this.#chat ? this.#chat.isNew : !this.#settings.sessionId;
     if (area && isNew && (area.value === "" || area.value === before)) setText(area, text);
-  }
+  };
 
   async #copy(text: string): Promise<boolean> {
     const isDone = await writtenToClipboard(text);
@@ -476,20 +489,8 @@ export class SvcChat extends Base {
   #onClick = (event: Event): void => {
     const target = event.target instanceof Element ? event.target.closest<HTMLElement>(".chip, .copy") : null;
     if (!target) return;
-    const indicator = indicatorOf(target);
-    if (indicator !== undefined) {
-      this.#chip = { indicator, opener: target };
-      this.#performUpdate();
-      this.shadowRoot?.querySelector<HTMLElement>(".chip-dialog .whole")?.focus();
-    } else {
-      void copyFrame(target, (text) => this.#copy(text), this.#strings);
-    }
-  };
-
-  #onKey = (event: KeyboardEvent): void => {
-    if (event.key !== "Escape" || event.isComposing || !this.#settings.isFullscreen) return;
-    event.stopPropagation();
-    this.#headerActions.toggleFullscreen();
+    if (this.#chips.open(target)) return;
+    void copyFrame(target, (text) => this.#copy(text), this.#strings);
   };
 
   /** The browser asks before it closes a page whose question or file is not with the service yet. */

@@ -46,13 +46,14 @@ function turnAsMarkdown(turn: Turn, strings: Strings): string {
 
 export function asJson(session: { id: string; name: string }, conversation: Conversation): string {
   const turns = conversation.turns.map(
-    ({ id, question, state, status, startedAt, endedAt, steps, pictures, failure, answer }) => ({
+    ({ id, question, state, status, isPartial, startedAt, endedAt, steps, pictures, failure, answer }) => ({
       id,
       question,
       state,
       started_at: startedAt,
       ended_at: endedAt,
       answer_status: status || null,
+      ...(isPartial && { is_partial: true }),
       answer,
       failure,
       steps: steps.map(({ kind, actor, text, at }) => ({ kind, actor, text, at })),

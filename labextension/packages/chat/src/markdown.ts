@@ -26,14 +26,23 @@ function escape(text: string): string {
   return text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
-const decoder = typeof document === "undefined" ? null : document.createElement("textarea"); // a textarea decodes entities and parses no tags
+/** A textarea decodes entities and parses no tags. In a document of its own, because an XHTML page knows few entities. */
+let textarea: HTMLTextAreaElement | undefined;
+
+/** Made at the first use: on a server there is no document, or only a part of one. */
+function decoder(): HTMLTextAreaElement | undefined {
+  if (typeof document === "undefined") return undefined;
+  textarea ??= document.implementation.createHTMLDocument("").createElement("textarea");
+  return textarea;
+}
 
 /** Decodes entities; anything else stays, even if it begins with an entity name. */
 function decode(text: string): string {
   return text.replace(/&#?\w{1,31};/g, (entity) => {
-    if (!decoder) return entity;
-    decoder.innerHTML = entity;
-    return decoder.value.endsWith(";") && entity !== "&semi;" ? entity : decoder.value;
+    const area = decoder();
+    if (!area) return entity;
+    area.innerHTML = entity;
+    return area.value.endsWith(";") && entity !== "&semi;" ? entity : area.value;
   });
 }
 

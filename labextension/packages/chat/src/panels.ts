@@ -6,6 +6,7 @@ import type { Chat } from "./chat.js";
 import { refang, webAddress } from "./defang.js";
 import { icon } from "./icons.js";
 import type { Icon } from "./icons.js";
+import { DEFAULT_NAME } from "./settings.js";
 import type { Example, Settings } from "./settings.js";
 import { duration, fill } from "./strings.js";
 import type { Strings } from "./strings.js";
@@ -19,6 +20,8 @@ export interface HeaderActions {
   startNewSession(): void;
   extend(): void;
   toggleFullscreen(): void;
+  /** Closes the dialog of the launcher. */
+  close(): void;
 }
 
 const SHORT = 3600; // seconds left below which the time is shown as a warning
@@ -56,6 +59,7 @@ export function header(
     ${iconButton(full ? "shrink" : "expand", full ? strings.leaveFullscreen : strings.fullscreen, () =>
       actions.toggleFullscreen(),
     )}
+    ${settings.launcher ? iconButton("close", strings.close, () => actions.close()) : nothing}
   </header>`;
 }
 
@@ -63,7 +67,7 @@ function timeLeft(chat: Chat, now: number, actions: HeaderActions, strings: Stri
   const { session } = chat;
   if (!session?.expire_time) return nothing;
   const seconds = session.expire_time - now;
-  return html`<span class="left" ?data-short=${seconds < SHORT}
+  return html`<span class="left" dir="auto" ?data-short=${seconds < SHORT}
     >${seconds > 0 ? fill(strings.timeLeft, duration(seconds)) : strings.ended}${
       chat.transport.update && seconds > 0
         ? html` <button type="button" class="quiet" @click=${() => actions.extend()}>${strings.extend}</button>`
@@ -125,6 +129,7 @@ export function sessionsPanel(
       <button type="button" ?disabled=${!hasTurns} @click=${() => actions.save("md")}>${strings.exportMarkdown}</button>
       <button type="button" ?disabled=${!hasTurns} @click=${() => actions.save("json")}>${strings.exportJson}</button>
     </div>
+    ${chat.model ? html`<p class="hint">${fill(strings.modelOf, oneLine(chat.model, 80))}</p>` : nothing}
     ${chat.transport.list ? sessionList(chat, sessions, search, actions, strings) : nothing}
   </div>`;
 }
@@ -158,18 +163,20 @@ function sessionList(
               aria-current=${one.id === chat.session?.id ? "true" : nothing}
               @click=${() => actions.switchTo(one.id)}
             >
-              <span
-                ><bdi>${oneLine(one.name, 120)}</bdi>${
-                  one.title && one.title !== one.name
-                    ? html`<small dir="auto">${oneLine(one.title, 120)}</small>`
-                    : nothing
-                }</span
-              >
+              <span><bdi>${oneLine(one.title || one.name, 120)}</bdi>${sessionHint(one)}</span>
               <small>${one.expire_time ? fill(strings.timeLeft, duration(one.expire_time - now)) : ""}</small>
             </button>
           </li>`,
       )}
     </ul>`;
+}
+
+/** The name, if the title is shown and somebody chose one, and the date in the browser's language. */
+function sessionHint({ name, title, create_time: created }: ChatSession): TemplateResult {
+  const chosen = title && title !== name && name !== DEFAULT_NAME ? `${oneLine(name, 120)} · ` : "";
+  const date = new Date((created ?? 0) * 1000);
+  const shown = created ? date.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "short" }) : "";
+  return html`<small dir="auto">${chosen}${shown}</small>`;
 }
 
 /** Newest first; those that contain every word of the search in their name, title, description or files. */
@@ -183,14 +190,40 @@ export function findSessions(sessions: readonly ChatSession[], search: string): 
     .sort((one, other) => (other.create_time ?? 0) - (one.create_time ?? 0));
 }
 
+/** Offered while it has an effect: the model of a session cannot change. */
+export function modelChoice(
+  { user, session }: Chat,
+  chosen: string,
+  choose: (model: string) => void,
+  strings: Strings,
+): Part {
+  const models = user?.models ?? [];
+  if (models.length < 2 || session) return nothing;
+  const isListed = !chosen || models.some(({ id }) => id === chosen);
+  const all = isListed ? models : [{ id: chosen, description: "" }, ...models]; // an alias, such as "experimental"
+  return html`<label class="model"
+    >${strings.model}
+    <select @change=${(event: Event) => choose((event.currentTarget as HTMLSelectElement).value)}>
+      ${all.map(
+        ({ id, description }, place) =>
+          html`<option value=${id} title=${oneLine(description, 200)} .selected=${chosen ? id === chosen : place === 0}>
+            ${oneLine(id, 80)}
+          </option>`,
+      )}
+    </select></label
+  >`;
+}
+
 export function landing(
   examples: readonly Example[],
   pick: (prompt: string) => void,
+  models: Part,
   strings: Strings,
 ): TemplateResult {
   return html`<div class="landing">
     <h2>${strings.title}</h2>
     <p>${strings.subtitle}</p>
+    ${models}
     ${
       examples.length > 0
         ? html`<ul aria-label=${strings.examples}>
@@ -265,6 +298,7 @@ export function chipDialog(indicator: string, actions: ChipActions, strings: Str
 function closeOnEscape(actions: { close(): void }): (event: KeyboardEvent) => void {
   return (event) => {
     if (event.key !== "Escape") return;
+    event.preventDefault(); // it closes no dialog around it
     event.stopPropagation();
     actions.close();
   };

@@ -40,23 +40,23 @@ function blocksOf(nodes: Iterable<Node>): string[] {
 }
 
 function blockOf(element: Element): string {
-  switch (element.tagName) {
-    case "UL":
-    case "OL":
+  switch (element.localName) {
+    case "ul":
+    case "ol":
       return listOf(element);
-    case "BLOCKQUOTE":
+    case "blockquote":
       return indented(blocksOf(element.childNodes).join("\n\n"), "> ");
-    case "PRE":
+    case "pre":
       return safeCode(element.textContent.replace(/\n+$/, ""));
-    case "TABLE":
+    case "table":
       return tableOf(element as HTMLTableElement);
-    case "HR":
+    case "hr":
       return "___";
-    case "DETAILS":
+    case "details":
       return foldOf(element);
-    case "H3":
+    case "h3":
       return `## ${inlineOf(element, " ").trim()}`;
-    case "P":
+    case "p":
       return linesOf(element);
     default: // marks and code that are direct children of a list item
       return startOf(inline(element, "  \n").trim());
@@ -78,7 +78,7 @@ function foldOf(fold: Element): string {
 function listOf(list: Element): string {
   const start = Number(list.getAttribute("start") ?? 1);
   const items = [...list.children].map((item, index) => {
-    const bullet = list.tagName === "OL" ? `${Math.min(start + index, 999_999_999)}.` : "-";
+    const bullet = list.localName === "ol" ? `${Math.min(start + index, 999_999_999)}.` : "-";
     const content = itemBlocks(item).join("\n\n");
     return content ? `${bullet} ${indented(content, " ".repeat(bullet.length + 1)).trimStart()}` : "";
   });
@@ -88,7 +88,7 @@ function listOf(list: Element): string {
 /** The blocks of a list item: text between blocks is a paragraph of its own. */
 function itemBlocks(item: Element): string[] {
   const isBlock = (node: Node) =>
-    node instanceof Element && /^(?:P|UL|OL|BLOCKQUOTE|PRE|TABLE|HR|H3)$/.test(node.tagName);
+    node instanceof Element && /^(?:p|ul|ol|blockquote|pre|table|hr|h3)$/.test(node.localName);
   const written: string[] = [];
   let paragraph = document.createElement("p");
   const close = () => {
@@ -135,11 +135,11 @@ function inlineOf(element: Element, lineBreak: string): string {
 /** Emphasis inside words and around spaces is read differently by renderers: only its text is written. */
 function inline(node: Node, lineBreak: string): string {
   if (!(node instanceof Element)) return textOf(node.textContent ?? "", lineBreak.endsWith("\n") ? "\n" : " ");
-  if (node.tagName === "BR") return lineBreak;
+  if (node.localName === "br") return lineBreak;
   if (node.classList.contains(ADDRESS_CLASS)) return codeOf(defang(node.textContent) ?? node.textContent);
-  if (node.tagName === "CODE") return codeOf(node.textContent);
+  if (node.localName === "code") return codeOf(node.textContent);
   const inside = inlineOf(node, " ");
-  return node.tagName === "STRONG" && /^[\p{L}\p{N}`][^*]*[\p{L}\p{N}.`]$/u.test(inside) ? `**${inside}**` : inside;
+  return node.localName === "strong" && /^[\p{L}\p{N}`][^*]*[\p{L}\p{N}.`]$/u.test(inside) ? `**${inside}**` : inside;
 }
 
 function textOf(text: string, newline = " "): string {

@@ -1,46 +1,84 @@
-// The dialog with the sessions: open or closed, what is listed, what is searched for.
+// The dialog with the sessions: open or closed, what is listed, what is searched for, and what its buttons do.
 import { nothing } from "lit/html.js";
 import type { TemplateResult } from "lit/html.js";
 import type { Chat } from "./chat.js";
+import { save } from "./export.js";
 import { sessionsPanel } from "./panels.js";
-import type { SessionsActions } from "./panels.js";
+import { DEFAULT_NAME } from "./settings.js";
 import type { Strings } from "./strings.js";
 import type { ChatSession } from "./transport.js";
+
+/** What the dialog needs of the element. */
+export interface SessionsHost {
+  chat(): Chat | null;
+  strings(): Strings;
+  find(selector: string): HTMLElement | null | undefined;
+  render(): void;
+  switchTo(id: string): void;
+  startNewSession(): void;
+}
 
 export class SessionsDialog {
   isOpen = false;
   #sessions: readonly ChatSession[] | null = null;
   #search = "";
 
-  /** `find` searches the element; `render` renders it, and with it this dialog. */
-  constructor(
-    private readonly find: (selector: string) => HTMLElement | null | undefined,
-    private readonly render: () => void,
-  ) {}
+  constructor(private readonly host: SessionsHost) {}
 
-  async open(chat: Chat | null): Promise<void> {
+  toggle(): void {
+    if (this.isOpen) this.close();
+    else void this.#open();
+  }
+
+  async #open(): Promise<void> {
     this.isOpen = true;
     this.#search = "";
     this.#sessions = null;
-    this.render();
-    this.find(".sessions input")?.focus();
-    this.#sessions = (await chat?.transport.list?.(AbortSignal.timeout(30_000)).catch(() => [])) ?? [];
-    this.render();
+    this.host.render();
+    this.host.find(".sessions input")?.focus();
+    this.#sessions =
+      (await this.host
+        .chat()
+        ?.transport.list?.(AbortSignal.timeout(30_000))
+        .catch(() => [])) ?? [];
+    this.host.render();
   }
 
   close(): void {
     this.isOpen = false;
-    this.render();
-    this.find("header .name")?.focus();
+    this.host.render();
+    this.host.find("header .name")?.focus();
   }
 
-  search(text: string): void {
-    this.#search = text;
-    this.render();
-  }
-
-  template(chat: Chat | null, actions: SessionsActions, strings: Strings): TemplateResult | typeof nothing {
+  template(): TemplateResult | typeof nothing {
+    const [chat, strings] = [this.host.chat(), this.host.strings()];
     if (!this.isOpen || !chat) return nothing;
-    return sessionsPanel(chat, this.#sessions, this.#search, actions, strings);
+    return sessionsPanel(chat, this.#sessions, this.#search, this.#actions, strings);
   }
+
+  readonly #actions = {
+    close: () => {
+      this.close();
+    },
+    search: (text: string) => {
+      this.#search = text;
+      this.host.render();
+    },
+    rename: (name: string) => {
+      void this.host.chat()?.update({ name });
+      this.close();
+    },
+    switchTo: (id: string) => {
+      this.close();
+      this.host.switchTo(id);
+    },
+    startNewSession: () => {
+      this.host.startNewSession();
+    },
+    save: (kind: "md" | "json") => {
+      const chat = this.host.chat();
+      const about = { id: chat?.session?.id ?? "", name: chat?.name || DEFAULT_NAME };
+      if (chat) save(kind, about, chat.conversation, this.host.strings());
+    },
+  };
 }

@@ -14,6 +14,8 @@ export interface Settings {
   readonly sessionPrompt: string;
   readonly theme: "light" | "dark";
   readonly isFullscreen: boolean;
+  readonly launcher: boolean;
+  readonly model: string;
   readonly examples: readonly Example[];
   readonly baseUrl: string;
   readonly wsUrl: string;
@@ -30,6 +32,8 @@ export const ATTRIBUTES = [
   "session-prompt",
   "theme",
   "is-fullscreen",
+  "launcher",
+  "model",
   "examples",
   "base-url",
   "ws-url",
@@ -61,6 +65,8 @@ export function readSettings(attribute: (name: string) => string | null, scriptO
     sessionPrompt: text("session-prompt"),
     theme: text("theme").trim().toLowerCase() === "dark" ? "dark" : "light",
     isFullscreen: flag("is-fullscreen"),
+    launcher: flag("launcher"),
+    model: text("model").trim(),
     examples: readExamples(text("examples")),
     baseUrl,
     wsUrl: text("ws-url").trim(),

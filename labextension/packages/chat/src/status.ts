@@ -10,17 +10,23 @@ export interface StatusNote {
   readonly isWarning: boolean;
 }
 
-/** What to say about an answer with this status; null: nothing. */
-export function statusNote(status: string, strings: Strings): StatusNote | null {
+/** What to say about an answer with this status; null: nothing. A partial answer is no negative result, whatever it says. */
+export function statusNote(
+  { status, isPartial }: Pick<Turn, "status" | "isPartial">,
+  strings: Strings,
+): StatusNote | null {
+  if (isPartial) return { label: strings.partialAnswer, isWarning: true };
   if (status === "not_examined") return { label: strings.notExamined, isWarning: true };
   if (status === "not_answered") return { label: strings.notAnswered, isWarning: true };
   if (status === "partly_answered") return { label: strings.partlyAnswered, isWarning: false };
   return null;
 }
 
-/** The answer's Markdown for use elsewhere. It begins with a mark if the question is not answered. */
-export function markedAnswer({ answer, status }: Turn, strings: Strings): string {
-  const note = statusNote(status, strings);
+/** The answer's Markdown for use elsewhere. It begins with a mark if the question is not answered, or
+ * was cancelled. */
+export function markedAnswer(turn: Turn, strings: Strings): string {
+  const { answer } = turn;
+  const note = statusNote(turn, strings);
   if (!note?.isWarning) return answer;
   const isSaid = answer
     .replace(/^[\s#>*_]+/, "")

@@ -26,6 +26,7 @@ export const ENGLISH = {
   seconds: "{} s",
   stopped: "Stopped.",
   failed: "Something went wrong.",
+  partialAnswer: "Partial answer: stopped before all evidence was read",
   partlyAnswered: "Partly answered",
   notAnswered: "Not answered",
   notExamined: "Not examined",
@@ -86,6 +87,13 @@ export const ENGLISH = {
   tryAgain: "Try again",
   picture: "Picture",
   answerReady: "Answer ready. {}",
+  launch: "Open the chat",
+  model: "Model",
+  modelOf: "Model: {}",
+  originRefused:
+    "The service at {} answers, but not to pages of {}. Its operator can allow them: svc serve --allowed-origins {}",
+  originNone:
+    "The service at {} answers, but not to pages without an origin, such as local files. Open this page over http.",
 };
 
 export type Strings = Readonly<Record<keyof typeof ENGLISH, string>>;

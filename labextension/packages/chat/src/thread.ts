@@ -134,7 +134,9 @@ export class Thread {
     const { turn, node } = shown;
     shown.version = turn.version;
     node.dataset["state"] = turn.state;
-    render(this.#editing === turn ? editor(turn, this.actions) : turnTemplate(turn, this.actions), node);
+    render(this.#editing === turn ? editor(turn, this.actions) : turnTemplate(turn, this.actions), node, {
+      creationScope: document,
+    });
     const container = node.querySelector<HTMLElement>(".answer");
     if (!container) return;
     if (shown.answer?.container !== container) {
@@ -176,8 +178,8 @@ function bodyTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
 }
 
 /** Above the answer, in words: a reader of only the first line must not take silence for "nothing found". */
-function statusTemplate({ status }: Turn, strings: Strings): TemplateResult | typeof nothing {
-  const note = statusNote(status, strings);
+function statusTemplate(turn: Turn, strings: Strings): TemplateResult | typeof nothing {
+  const note = statusNote(turn, strings);
   if (!note) return nothing;
   return html`<p
     class="badge status"
@@ -197,7 +199,7 @@ function traceTemplate(turn: Turn, strings: Strings): TemplateResult | typeof no
   const count = steps.length === 1 ? strings.stepOne : fill(strings.trace, steps.length);
   return html`<details class="trace">
     <summary>
-      ${turn.isOpen ? html`${dots()}<span dir="auto">${oneLine(turn.lastStep?.text ?? "", 160)}</span>` : count + seconds}
+      ${turn.isOpen ? html`${dots()}<span dir="auto">${oneLine(turn.lastStep?.text ?? "", 160)}</span>` : html`<span dir="auto">${count}${seconds}</span>`}
     </summary>
     <ol>
       ${hidden > 0 ? html`<li class="hint">${fill(strings.earlierSteps, hidden)}</li>` : nothing}
@@ -262,7 +264,7 @@ function textOf({ base64 }: Picture): string {
   }
 }
 
-/** What is no chart is shown by `<img>`, where scripts in an SVG do not run and nothing is loaded from it. */
+/** Other pictures are shown by `<img>`, where scripts in an SVG do not run and nothing is loaded from it. */
 function pictureTemplate(picture: Picture, actions: ThreadActions): TemplateResult {
   const drawn = chartOf(picture, actions);
   if (drawn) return html`<figure>${drawn}</figure>`;
@@ -301,9 +303,9 @@ function actionsTemplate(turn: Turn, actions: ThreadActions): TemplateResult {
     ${tool("retry", strings.retry, () => actions.retry(turn))}
     <span class="last-only">${tool("edit", strings.edit, () => actions.editing(turn))}</span>
     ${
-      turn.answer && actions.canRate
+      turn.answer && !turn.isPartial && actions.canRate
         ? html`${tool("good", strings.good, () => actions.rate(turn, 1), turn.score > 0)}
-          ${tool("close", strings.bad, () => actions.rate(turn, -1), turn.score < 0)}`
+          ${tool("bad", strings.bad, () => actions.rate(turn, -1), turn.score < 0)}`
         : nothing
     }
   </div>`;
@@ -317,7 +319,10 @@ function editor(turn: Turn, actions: ThreadActions): TemplateResult {
     if (area?.value.trim()) actions.resend(turn, area.value);
   };
   const onKey = (event: KeyboardEvent) => {
-    if (event.key === "Escape") actions.editing(null);
+    if (event.key === "Escape") {
+      event.preventDefault(); // it closes no dialog around it
+      actions.editing(null);
+    }
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) submit(event);
     event.stopPropagation();
   };

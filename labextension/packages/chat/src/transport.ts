@@ -34,9 +34,16 @@ export interface ChatSession {
   readonly create_time?: number;
   /** Seconds since the epoch; 0 if sessions do not expire. */
   readonly expire_time: number;
+  /** The model that answers, if the service tells it. */
+  readonly model?: { readonly model_string?: string };
   readonly ttl: number;
   readonly can_log: boolean;
   readonly files: readonly ChatFile[];
+}
+
+export interface ChatModel {
+  readonly id: string;
+  readonly description: string;
 }
 
 export interface ChatUser {
@@ -45,6 +52,8 @@ export interface ChatUser {
   readonly never_log: boolean;
   /** The key lets each session choose. */
   readonly can_disable_logging: boolean;
+  /** The models that sessions may be created with; the first one by default. */
+  readonly models?: readonly ChatModel[];
 }
 
 /** The session to open: `id` resumes that session; without it, a new one is created from the other fields. */
@@ -53,6 +62,7 @@ export interface SessionRequest {
   readonly name?: string;
   readonly description?: string;
   readonly logSession?: boolean;
+  readonly model?: string;
 }
 
 /** A question that the kernel has and the service does not have yet. */

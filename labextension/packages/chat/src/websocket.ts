@@ -1,6 +1,8 @@
 // The transport of a web page: the SDK, over HTTP and a websocket. Only the SDK's client holds the key.
-import { Svc } from "svc";
-import type { InteractiveSession, SessionFile, Streamer, StreamState } from "svc";
+import { Svc } from "@svc-jupyter/sdk";
+import type { InteractiveSession, SessionFile, Streamer, StreamState, UploadProgress } from "@svc-jupyter/sdk";
+import { refusedOrigin } from "./origin.js";
+import type { Strings } from "./strings.js";
 import type {
   ChatFile,
   ChatMessage,
@@ -23,8 +25,17 @@ export class WebsocketTransport implements Transport {
   #streamer: Streamer | undefined;
   #listener: Listener | undefined;
 
-  constructor(apiKey: string, baseUrl: string, wsUrl: string) {
-    this.#connect = (signal) => Svc.create(apiKey, baseUrl, wsUrl, { signal });
+  constructor(apiKey: string, baseUrl: string, wsUrl: string, strings: () => Strings) {
+    this.#connect = async (lifetime) => {
+      const settled = new AbortController();
+      const signal = AbortSignal.any([lifetime, settled.signal]);
+      const connected = Svc.create(apiKey, baseUrl, wsUrl, { signal });
+      try {
+        return await Promise.race([connected, refusedOrigin(baseUrl, strings(), signal)]);
+      } finally {
+        settled.abort();
+      }
+    };
   }
 
   listen(listener: Listener): void {
@@ -32,20 +43,21 @@ export class WebsocketTransport implements Transport {
   }
 
   async user(signal: AbortSignal): Promise<ChatUser> {
-    return (await this.#client(signal)).getUser({ signal });
+    const { user, available_models: models } = await (await this.#client(signal)).getUserInfo({ signal });
+    return { ...user, models: models.map(({ model_string: id, description }) => ({ id, description })) };
   }
 
   async open(request: SessionRequest, signal: AbortSignal): Promise<OpenedSession> {
     this.#request = request;
     const svc = await this.#client(signal);
-    const { id, name, description, logSession } = request;
+    const { id, name, description, logSession, model } = request;
     let messages: readonly ChatMessage[] = [];
     const onhistory = (all: readonly ChatMessage[]) => {
       messages = all;
     };
     const session = id
       ? await svc.resumeSession(id, { signal, onhistory })
-      : await svc.createSession({ name, description, logSession, signal });
+      : await svc.createSession({ name, description, logSession, model, signal });
     if (this.#request === request) {
       this.close();
       this.#session = session;
@@ -70,13 +82,15 @@ export class WebsocketTransport implements Transport {
     this.#streamer = undefined;
   }
 
-  attach(file: File, options: UploadOptions): Promise<ChatFile> {
-    const { signal } = options;
-    return this.#openSession().attachFile(file.name, file, file.type || undefined, {
-      signal,
-      onprogress: ({ loaded, total }) => {
-        options.onProgress(total ? loaded / total : 0);
-      },
+  attach(file: File, progress: UploadOptions): Promise<ChatFile> {
+    return new Promise((onattached, reject) => {
+      const onprogress = ({ loaded, total }: UploadProgress) => {
+        progress.onProgress(total ? loaded / total : 0);
+      };
+      const options = { signal: progress.signal, onprogress, onattached };
+      this.#openSession()
+        .attachFile(file.name, file, file.type || undefined, options)
+        .catch(reject);
     });
   }
 

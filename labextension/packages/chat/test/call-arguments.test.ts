@@ -47,6 +47,6 @@ test.each([
   '"a"',
   "",
   "{",
-])("a request that can be read in two ways, or not at all, is none: %#", (content) => {
+])("an ambiguous or unreadable request is ignored: %#", (content) => {
   expect(toolCallOf(content)).toBeNull();
 });

@@ -10,12 +10,14 @@ let transport: ScriptedTransport;
 let opened: [string, boolean][];
 let failed: string[];
 let unsent: string[];
+let begun: number;
 
 beforeEach(() => {
   transport = new ScriptedTransport();
   opened = [];
   failed = [];
   unsent = [];
+  begun = 0;
 });
 
 async function chatWith(request: SessionRequest = {}): Promise<Chat> {
@@ -31,6 +33,7 @@ function newChat(request: SessionRequest = {}): Chat {
     announce: () => undefined,
     opened: ({ id }, isNew) => opened.push([id, isNew]),
     ended: () => undefined,
+    fresh: () => (begun += 1),
     failed: (code) => failed.push(code),
     unsent: (questions) => unsent.push(...questions),
   };

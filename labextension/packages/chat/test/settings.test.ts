@@ -14,6 +14,8 @@ test("missing attributes have defaults", () => {
     sessionPrompt: "",
     theme: "light",
     isFullscreen: false,
+    launcher: false,
+    model: "",
     examples: [],
     baseUrl: "https://svc.test",
     wsUrl: "",

@@ -22,12 +22,12 @@ describe("the status of an answer", () => {
     ["not_answered", "Not answered", true],
     ["partly_answered", "Partly answered", false],
   ])("%s has a note in words", (status, label, isWarning) => {
-    expect(statusNote(turnWith(status).turn.status, ENGLISH)).toEqual({ label, isWarning });
+    expect(statusNote(turnWith(status).turn, ENGLISH)).toEqual({ label, isWarning });
   });
 
   it.each(["answered", "zork", "", null, undefined])("%s has none", (status) => {
     const { turn } = turnWith(status);
-    expect(statusNote(turn.status, ENGLISH)).toBeNull();
+    expect(statusNote(turn, ENGLISH)).toBeNull();
     expect(markedAnswer(turn, ENGLISH)).toBe(turn.answer);
     expect(verdictOf(turn, ENGLISH)).toBe("No failed login.");
   });
@@ -53,5 +53,52 @@ describe("the status of an answer", () => {
       turns: unknown[];
     };
     expect(exported.turns[0]).toMatchObject({ answer_status: null });
+  });
+});
+
+describe("the partial answer of a cancelled question", () => {
+  const content = "**No failed login in the part that was read.**\n\nRead 10 of 900 lines.";
+  const partial = message(2, "info", {
+    content,
+    title: "partial_answer",
+    mime_type: "text/markdown",
+    state: "agent_done",
+    answer_status: "partly_answered",
+  });
+  const cancelled = message(3, "error", { status_code: 499, status_message: "cancelled", state: "end" });
+
+  function stopped(...messages: ReturnType<typeof message>[]) {
+    const conversation = new Conversation();
+    for (const one of [message(1, "query", { content: "who?" }), ...messages]) conversation.receive(one);
+    const [turn] = conversation.turns;
+    if (!turn) throw new Error("no turn");
+    return { conversation, turn };
+  }
+
+  it("is the answer, marked as partial, and no step", () => {
+    const { turn } = stopped(partial, cancelled);
+    expect(turn).toMatchObject({ answer: content, isPartial: true, state: "stopped", steps: [] });
+    expect(statusNote(turn, ENGLISH)).toEqual({ label: ENGLISH.partialAnswer, isWarning: true });
+  });
+
+  it("keeps its mark when it is copied, exported and announced", () => {
+    const { conversation, turn } = stopped(partial, cancelled);
+    const marked = `⚠ **${ENGLISH.partialAnswer}.**\n\n${content}`;
+    expect(markedAnswer(turn, ENGLISH)).toBe(marked);
+    expect(asMarkdown("case", conversation, ENGLISH)).toContain(marked);
+    expect(verdictOf(turn, ENGLISH)).toContain(ENGLISH.partialAnswer);
+    const exported = JSON.parse(asJson({ id: "s", name: "case" }, conversation)) as { turns: unknown[] };
+    expect(exported.turns[0]).toMatchObject({ answer: content, is_partial: true, state: "stopped" });
+  });
+
+  it.each([{ mime_type: "text/plain" }, { title: "partial" }, { title: null }])("is not %o", (other) => {
+    const { turn } = stopped({ ...partial, ...other }, cancelled);
+    expect(turn).toMatchObject({ answer: "", isPartial: false });
+    expect(turn.steps.map(({ text }) => text)).toEqual([content]);
+  });
+
+  it("makes room for a result, should one come", () => {
+    const { turn } = stopped(partial, message(3, "result", { content: "**All.**", answer_status: "answered" }));
+    expect(turn).toMatchObject({ answer: "**All.**", isPartial: false, status: "answered" });
   });
 });

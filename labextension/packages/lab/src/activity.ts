@@ -1,6 +1,6 @@
 // The state of a kernel's session, for the status bar, the commands and the notifications. Pure.
-import type { ChatMessage, ChatSession } from "svc-chat";
-import type { SessionObserver } from "svc-chat/src/channel.js";
+import type { ChatMessage, ChatSession } from "@svc-jupyter/chat";
+import type { SessionObserver } from "@svc-jupyter/chat/src/channel.js";
 
 export type State = "idle" | "asking" | "waiting";
 

@@ -1,7 +1,7 @@
 // Commands that insert the last answer into the notebook or copy it. The kernel returns it as Markdown that is safe to
 // render anywhere, as `%%svc` writes it; the page never puts the service's raw output into a cell.
 import { Clipboard, Notification } from "@jupyterlab/apputils";
-import type { InsertDetail } from "svc-chat";
+import type { InsertDetail } from "@svc-jupyter/chat";
 import { insertMarkdown } from "./cells.js";
 import type { CommandContext } from "./command-context.js";
 

@@ -8,5 +8,5 @@ export function expression(name: string, ...given: string[]): string {
   return `(lambda names: (exec(${script}, names), ${call}))({"__name__": "svc_trusted_imports"})`;
 }
 
-/** Imports the kernel's side from where it is installed, and registers its comm target. */
+/** Imports the kernel's side from its installation, and registers its comm target. */
 export const REGISTER = expression("connect");

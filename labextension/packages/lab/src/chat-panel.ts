@@ -3,7 +3,7 @@
 import type { TranslationBundle } from "@jupyterlab/translation";
 import { Widget } from "@lumino/widgets";
 import type { Message } from "@lumino/messaging";
-import "svc-chat";
+import "@svc-jupyter/chat";
 import type { Follower } from "./follower.js";
 import { analystIcon } from "./icon.js";
 import type { KernelView } from "./kernel-view.js";

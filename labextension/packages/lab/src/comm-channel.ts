@@ -1,7 +1,7 @@
 // A `Channel` over a Jupyter comm.
 import type { Kernel } from "@jupyterlab/services";
 import type { JSONObject } from "@lumino/coreutils";
-import type { Channel } from "svc-chat/src/channel.js";
+import type { Channel } from "@svc-jupyter/chat/src/channel.js";
 
 const TARGET = "svc_jupyter";
 const PATIENCE_MS = 2_000; // to wait for a subshell, which usually takes 0.1 s

@@ -12,12 +12,15 @@ export function leaveChat({ shell, commands }: JupyterFrontEnd, tracker: INotebo
   focusNotebook(tracker);
 }
 
+const FULL = `svc-chat[is-fullscreen="true"], :has(svc-chat[is-fullscreen="true"])`;
+
 /** Escape in a chat that has nothing to close returns to the notebook around it, or to the current one. */
 export function returnOnEscape(panel: ChatPanel, tracker: INotebookTracker): void {
   document.addEventListener("keydown", (event) => {
     const { key, target, defaultPrevented, isComposing } = event;
     if (key !== "Escape" || defaultPrevented || isComposing || !(target instanceof HTMLElement)) return;
     if (target.localName !== "svc-chat" && !panel.node.contains(target)) return;
+    if (target.matches(FULL)) return; // the element leaves the full screen, at the window, after this
     event.preventDefault();
     focusNotebook(tracker, target);
   });

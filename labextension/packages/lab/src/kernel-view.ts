@@ -1,9 +1,9 @@
 // The chat of one kernel: its link, the state of its session, and the element that shows it.
 import type { Kernel } from "@jupyterlab/services";
 import { Signal } from "@lumino/signaling";
-import { ChannelTransport } from "svc-chat/src/channel.js";
-import type { Strings, SvcChat } from "svc-chat";
-import { examplesFor } from "svc-chat/src/examples.js";
+import { ChannelTransport } from "@svc-jupyter/chat/src/channel.js";
+import type { Strings, SvcChat } from "@svc-jupyter/chat";
+import { examplesFor } from "@svc-jupyter/chat/src/examples.js";
 import { Activity } from "./activity.js";
 import type { TurnSummary } from "./activity.js";
 import { KernelLink } from "./kernel-link.js";

@@ -1,5 +1,5 @@
 // Reads the picture of a notebook's output. The notebook is untrusted: of its HTML only the image's data is used.
-import { oneLine } from "svc-chat/src/untrusted.js";
+import { oneLine } from "@svc-jupyter/chat/src/untrusted.js";
 
 /** The kernel marks an output with a picture by it (svc_jupyter/answers/picture.py). */
 export const PICTURE_TYPE = "application/vnd.svc.picture+json";

@@ -7,7 +7,7 @@ import type { NotebookPanel } from "@jupyterlab/notebook";
 import { KernelMessage } from "@jupyterlab/services";
 import type { Session } from "@jupyterlab/services";
 import { UUID } from "@lumino/coreutils";
-import { oneLine } from "svc-chat/src/untrusted.js";
+import { oneLine } from "@svc-jupyter/chat/src/untrusted.js";
 import type { CommandContext } from "./command-context.js";
 import { isPageWritten, reportCode, reportPage } from "./report-rules.js";
 

@@ -1,8 +1,8 @@
 // Commands for sessions: new, resume, extend, stop. The kernel does the work and notifies the chat and the status bar.
 import { InputDialog, Notification } from "@jupyterlab/apputils";
-import type { ChatSession } from "svc-chat";
-import { duration } from "svc-chat/src/strings.js";
-import { oneLine } from "svc-chat/src/untrusted.js";
+import type { ChatSession } from "@svc-jupyter/chat";
+import { duration } from "@svc-jupyter/chat/src/strings.js";
+import { oneLine } from "@svc-jupyter/chat/src/untrusted.js";
 import type { CommandContext } from "./command-context.js";
 import type { KernelView } from "./kernel-view.js";
 
@@ -61,7 +61,7 @@ async function resume(view: KernelView, { chat, trans }: CommandContext): Promis
   await chat.open();
 }
 
-/** The beginning of the ID distinguishes sessions with the same name. */
+/** The ID's prefix distinguishes sessions with the same name. */
 function rowOf({ id, name, expire_time: end }: ChatSession, now: number): string {
   const left = end > 0 ? ` · ${duration(end - now)}` : "";
   return `${oneLine(name, 60)}${left} · ${id.slice(0, 8)}`;

@@ -15,9 +15,10 @@ export const statusPlugin: JupyterFrontEndPlugin<void> = {
   id: "svc-jupyterlab:status",
   description: "Shows the session of the current kernel in the status bar.",
   autoStart: true,
-  requires: [KernelChatToken, IStatusBar],
-  optional: [ITranslator],
-  activate: (_: JupyterFrontEnd, chat: KernelChat, bar: IStatusBar, translator: ITranslator | null) => {
+  requires: [KernelChatToken],
+  optional: [IStatusBar, ITranslator],
+  activate: (_: JupyterFrontEnd, chat: KernelChat, bar: IStatusBar | null, translator: ITranslator | null) => {
+    if (!bar) return; // Notebook 7 has none
     const trans = (translator ?? nullTranslator).load("svc_jupyterlab");
     const strings: StatusStrings = {
       idle: trans.__("idle"),

@@ -1,5 +1,5 @@
 // The status bar's text: the session's name, its time left, the model and the activity. Pure.
-import { duration, fill } from "svc-chat/src/strings.js";
+import { duration, fill } from "@svc-jupyter/chat/src/strings.js";
 import type { Activity, State } from "./activity.js";
 
 const NAME_CHARACTERS = 24;

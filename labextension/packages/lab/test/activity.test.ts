@@ -1,5 +1,5 @@
 import { nullTranslator } from "@jupyterlab/translation";
-import type { ChatMessage, ChatSession } from "svc-chat";
+import type { ChatMessage, ChatSession } from "@svc-jupyter/chat";
 import { expect, test, vi } from "vitest";
 import { Activity } from "../src/activity.js";
 import { notificationOf } from "../src/notices.js";

@@ -33,13 +33,13 @@ test("used kernels are remembered by the tab", () => {
   expect(new UsedKernels(new Tab()).has("k1")).toBe(false);
 });
 
-test.each(["{", "null", '{"k1": 1}', "[1]"])("a damaged memory %j is none", (kept) => {
+test.each(["{", "null", '{"k1": 1}', "[1]"])("a damaged memory %j counts as empty", (kept) => {
   const tab = new Tab();
   tab.setItem("svc-jupyterlab:used-kernels", kept);
   expect(new UsedKernels(tab).has("k1")).toBe(false);
 });
 
-test("a blocked storage is none", () => {
+test("a blocked storage counts as empty", () => {
   const used = new UsedKernels({
     getItem: () => null,
     setItem: () => {

@@ -1,6 +1,6 @@
 // HTTP client for the user's API keys. Source: docs/wire.md, "API keys". Has no user interface.
 
-import { Proofs, UnprovenError } from "svc";
+import { Proofs, UnprovenError } from "@svc-jupyter/sdk";
 
 /** A key as the service returns it. Times are seconds since the epoch; 0 means never. */
 export interface Key {

@@ -2,8 +2,8 @@
 // The key is kept in this script's memory and the element's attribute only: never in a URL, a cookie or storage. A ticket
 // keeps the tab signed in over a reload (reload.ts).
 
-import type {} from "svc-chat"; // the types of the element and its events; the page loads swc.iife.js
-import { examplesFor } from "svc-chat/src/examples.js";
+import type {} from "@svc-jupyter/chat"; // the types of the element and its events; the page loads swc.iife.js
+import { examplesFor } from "@svc-jupyter/chat/src/examples.js";
 import { make } from "./elements.js";
 import { openKeyView } from "./key-view.js";
 import { Keys, RefusedError } from "./keys.js";

@@ -7,7 +7,7 @@ import {
   DEFAULT_TTL,
   type Message,
   type ModelInfoInput,
-  modelString,
+  requestedModel,
   newId,
   type Session,
   type User,
@@ -89,7 +89,7 @@ export class Svc {
       can_log: logSession,
       ...(name !== undefined && { name }),
       ...(description !== undefined && { description }),
-      ...(model !== undefined && { model: typeof model === "string" ? model : modelString(model) }),
+      ...(model !== undefined && { model: requestedModel(model) }),
     });
     return new InteractiveSession(this.#transport, await this.#transport.call(call, options));
   }
@@ -104,9 +104,13 @@ export class Svc {
     return new InteractiveSession(this.#transport, session);
   }
 
-  /** The key's live sessions, oldest first, without their messages. Continue one with `resumeSession(s.id)`. */
-  listSessions(options: AbortOptions = {}): Promise<Session[]> {
-    return this.#transport.call(requests.listSessions(), options);
+  /**
+   * The key's live sessions, oldest first, without their messages. Continue one with `resumeSession(s.id)`.
+   *
+   * Many sessions are read in pages of `limit`: the next page is `after` the ID of the last session.
+   */
+  listSessions({ limit, after, ...options }: requests.SessionPage & AbortOptions = {}): Promise<Session[]> {
+    return this.#transport.call(requests.listSessions({ limit, after }), options);
   }
 
   /** The key's user and permissions, its live sessions, and the models (the stable one first). */

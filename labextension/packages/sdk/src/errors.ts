@@ -15,6 +15,7 @@
  *         ├── AddressNotFoundError        404
  *         ├── SessionFileNotFoundError    404
  *         ├── MethodNotAllowedError       405
+ *         ├── HistoryLostError            409
  *         ├── TurnInProgressError         409
  *         ├── SessionIdTakenError         409
  *         ├── SessionExpiredError         410
@@ -129,6 +130,13 @@ export class AddressNotFoundError extends ServiceError {
   static override readonly defaultCode = "not_found";
 }
 
+/** The stream was to begin after a message that the session does not have; the SDK reads the session again. */
+export class HistoryLostError extends ServiceError {
+  override name = "HistoryLostError";
+  static override readonly defaultStatus = 409;
+  static override readonly defaultCode = "history_lost";
+}
+
 /** No such file in the session. */
 export class SessionFileNotFoundError extends ServiceError {
   override name = "SessionFileNotFoundError";
@@ -227,6 +235,7 @@ const CLASSES = new Map<string, typeof ServiceError>(
     SessionNotFoundError,
     ModelNotFoundError,
     AddressNotFoundError,
+    HistoryLostError,
     SessionFileNotFoundError,
     MethodNotAllowedError,
     TurnInProgressError,

@@ -8,7 +8,7 @@
  *
  * These are the public names; other modules may change without notice.
  */
-export { Svc, type CreateSessionOptions, type ResumeOptions } from "./client.js";
+export { Svc, Svc as default, type CreateSessionOptions, type ResumeOptions } from "./client.js";
 export { DEFAULT_BASE_URL, DEFAULT_WS_URL } from "./config.js";
 export * from "./errors.js";
 export {
@@ -26,6 +26,7 @@ export {
   MIN_TTL,
   type ModelInfo,
   type ModelInfoInput,
+  type ToolsetChoice,
   Role,
   ROOT_ID,
   type Session,

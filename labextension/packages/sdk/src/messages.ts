@@ -35,6 +35,7 @@ export const MessageTypeEnum = {
 } as const;
 export const MessageType = MessageTypeEnum;
 export type MessageType = Open<typeof MessageTypeEnum>;
+export type MessageTypeEnum = MessageType;
 
 /** MIME types of message contents; a file's type may be any other string, too. */
 export const MimeTypeEnum = {
@@ -59,6 +60,7 @@ export const MimeTypeEnum = {
 } as const;
 export const MimeType = MimeTypeEnum;
 export type MimeType = Open<typeof MimeTypeEnum>;
+export type MimeTypeEnum = MimeType;
 
 /** Who wrote a message. */
 export const Role = { USER: "user", AGENT: "agent", SYSTEM: "system" } as const;
@@ -125,6 +127,8 @@ export interface TaskProgress {
   unit: string;
   /** An estimate; null if there is none yet. */
   seconds_left: number | null;
+  /** The pace in units; absent if it is not known. */
+  per_second?: number;
 }
 
 /** One message of a session. `seq` counts from 1 without gaps; it is 0 if the message is not stored. */
@@ -153,6 +157,8 @@ export interface Message {
   progress?: TaskProgress;
   /** Only on a `query` that is about these files of the session: their names or SHA-256. */
   files?: readonly string[] | null;
+  /** Only on an `error` that refuses a query: the seconds after which it may be sent again. */
+  retry_after?: number;
 }
 
 /** The vendor of a toolset. */
@@ -192,6 +198,14 @@ export interface ModelInfoInput {
   use_experimental?: boolean;
   /** Takes precedence over the other fields. */
   model_string?: string;
+  /** Those with `is_enabled: false` are disabled in the session: their tools do not run. */
+  toolsets?: ToolsetChoice[];
+}
+
+/** Whether a session may use a toolset. */
+export interface ToolsetChoice {
+  name: string;
+  is_enabled?: boolean;
 }
 
 /** A file attached to a session. `mime_type` and `content_type_label` are detected from its content. */
@@ -260,8 +274,17 @@ export function newId(): string {
   return hex(crypto.getRandomValues(new Uint8Array(16)));
 }
 
+/** A requested model as the service is asked for it: its ID, unless toolsets of it are disabled. */
+export function requestedModel(model: string | ModelInfoInput): string | ModelInfoInput {
+  if (typeof model === "string") return model;
+  const disabled = (model.toolsets ?? []).filter((toolset) => toolset.is_enabled === false);
+  const id = modelString(model);
+  if (disabled.length === 0) return id;
+  return { model_string: id, toolsets: disabled.map(({ name }) => ({ name, is_enabled: false })) };
+}
+
 /** The ID of a requested model: `name-version` or `name-version-experimental`. */
-export function modelString(model: ModelInfoInput): string {
+function modelString(model: ModelInfoInput): string {
   if (model.model_string) return model.model_string;
   const plain = `${model.model_name ?? "svc"}-${model.version ?? "1.1"}`;
   return model.use_experimental ? `${plain}-experimental` : plain;

@@ -16,10 +16,14 @@ const BAD_FRAME_SHOWN = 200; // characters
 export type Step =
   /** A new message of the session, from any client, in order of seq. */
   | { kind: "message"; message: Message }
+  /** A message that was seen before: the history is read again from its beginning. */
+  | { kind: "again"; message: Message }
   /** Seen before, or not meant for this client. */
   | { kind: "ignore" }
   /** Close this connection and reconnect with `after`: it skipped messages, or the service is stopping. */
   | { kind: "come_back"; reason: string }
+  /** The service has fewer messages than were seen: reconnect as for `come_back`, and count them from the first again. */
+  | { kind: "lost"; reason: string }
   /** The service refused the query; the stream continues. */
   | { kind: "refused"; error: ServiceError }
   /** The stream cannot continue. */
@@ -44,10 +48,13 @@ export class StreamProtocol {
   readonly #cancelled = new Set<string>();
   readonly #ownIds = new Set<string>(); // of cancels and answers: refusing those does not end the query
   readonly #answers = new Map<string, string>(); // sent, but not yet seen in the history
+  readonly #seen: Set<string>; // the ids of messages
   #outbox: string[] = [];
 
-  constructor(after: number) {
+  /** `seen` has the ids of the messages that were seen before. */
+  constructor(after: number, seen: Iterable<string> = []) {
     this.#after = after;
+    this.#seen = new Set(seen);
   }
 
   /** The last seq seen. */
@@ -137,7 +144,20 @@ export class StreamProtocol {
     }
     this.#after = message.seq;
     this.#note(message);
-    return { kind: "message", message };
+    const kind = this.#seen.has(message.id) ? "again" : "message";
+    this.#seen.add(message.id);
+    return { kind, message };
+  }
+
+  /** The service has fewer messages than were seen: read them all on a new connection. */
+  loseHistory(): Step {
+    if (this.#after === 0) return fail("history_lost on a stream that begins at message 1");
+    this.#after = 0;
+    if (this.#pending !== null) {
+      this.#pending.isEchoed = false;
+      this.#pending.turn = this.#pending.query.turn;
+    }
+    return { kind: "lost", reason: "its history was lost" };
   }
 
   #note(message: Message): void {
@@ -175,6 +195,7 @@ export class StreamProtocol {
     const pending = this.#pending;
     this.#answers.delete(message.parent_id);
     if (message.message_type !== MessageType.ERROR || this.#ownIds.has(message.parent_id)) return IGNORE;
+    if (message.status_message === "history_lost") return this.loseHistory();
     if (message.status_code === 503) return { kind: "come_back", reason: "the service is stopping" };
     if (pending === null) return IGNORE;
     const isAddressed = message.parent_id !== ROOT_ID || message.turn !== "";
@@ -182,7 +203,8 @@ export class StreamProtocol {
     if (message.status_code === 409 && this.#earlier !== null) return this.#waitForEarlier(pending);
     this.#pending = null;
     const text = message.content || message.status_message;
-    return { kind: "refused", error: serviceError(message.status_message, text, { status: message.status_code }) };
+    const details = { status: message.status_code, retryAfter: message.retry_after ?? null };
+    return { kind: "refused", error: serviceError(message.status_message, text, details) };
   }
 
   /** The turn in progress is an abandoned one of this client: send the query again when it has ended. */

@@ -4,7 +4,14 @@
  * Sends nothing; `transport` has the address and the key.
  */
 import { InvalidRequestError, ProtocolError, serviceError, type SvcError, UnavailableError } from "./errors.js";
-import { FeedbackType, type Health, type Session, type SessionFile, type UserInfo } from "./messages.js";
+import {
+  FeedbackType,
+  type Health,
+  type ModelInfoInput,
+  type Session,
+  type SessionFile,
+  type UserInfo,
+} from "./messages.js";
 import { object, parseObject, parseSessions, readFile, readSession, readUserInfo, ShapeError, text } from "./shapes.js";
 
 const BINARY = "application/octet-stream";
@@ -40,7 +47,7 @@ export interface Reply {
 /** Body of POST /session/register; omitted fields get the service's defaults. */
 export interface RegisterRequest {
   id: string;
-  model?: string;
+  model?: string | ModelInfoInput;
   ttl?: number;
   name?: string;
   description?: string;
@@ -69,9 +76,18 @@ export function userInfo(): Call<UserInfo> {
   return get("/user/info", (body) => readUserInfo(parseObject(body)));
 }
 
-/** GET /session/list: the live sessions, oldest first, without messages. */
-export function listSessions(): Call<Session[]> {
-  return get("/session/list", parseSessions);
+/** A page of sessions: at most `limit`, those after the session with the ID `after`. */
+export interface SessionPage {
+  limit?: number | undefined;
+  after?: string | undefined;
+}
+
+/** GET /session/list: the live sessions, or a page of them, oldest first, without messages. */
+export function listSessions({ limit, after }: SessionPage = {}): Call<Session[]> {
+  const query = new URLSearchParams();
+  if (limit !== undefined) query.set("limit", String(limit));
+  if (after !== undefined) query.set("after_id", after);
+  return get(query.size === 0 ? "/session/list" : `/session/list?${query.toString()}`, parseSessions);
 }
 
 /** POST /session/register. Repeatable, because the client chooses the ID: the same ID is the same session. */
@@ -118,6 +134,12 @@ export function uploadFile(sessionId: string, name: string, mimeTypeHint?: strin
     contentType,
     isRepeatable: false,
   };
+}
+
+/** GET /session/file: the bytes are returned separately. */
+export function readFileContent(sessionId: string, sha256: string): Call<void> {
+  const query = new URLSearchParams({ session_id: sessionId, sha256 });
+  return get(`/session/file?${query.toString()}`, () => undefined);
 }
 
 /** POST /session/detach_file. Not repeatable: another file may have that index by then. */

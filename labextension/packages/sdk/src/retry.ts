@@ -16,7 +16,7 @@ export const LASTING_SECONDS = 30;
 
 const REFUSED_STATUSES = new Set([429, 503]); // the request was not processed: always safe to retry
 const UNSURE_STATUSES = new Set([502, 504]); // a proxy answered: the service may have processed the request
-const LOST_CLOSES = new Set([1000, 1001, 1005, 1006, 1011, 1012, 1013, 1014, 4408]);
+const LOST_CLOSES = new Set([1000, 1001, 1005, 1006, 1011, 1012, 1013, 1014, 4408, 4409]); // an error comes before 4409
 
 export type CloseMeaning = "lost" | "key" | "session" | "broken";
 

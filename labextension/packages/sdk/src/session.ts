@@ -1,6 +1,6 @@
 /** A session of one user: ask questions over a streamer, attach files, read the history. */
-import { decodeBase64, isTextFormat, utf8, wellFormed } from "./content.js";
-import { InvalidRequestError, SessionFileNotFoundError } from "./errors.js";
+import { decodeBase64, hex, isTextFormat, utf8, wellFormed } from "./content.js";
+import { InvalidRequestError, ProtocolError, SessionFileNotFoundError } from "./errors.js";
 import {
   endsTurn,
   type Message,
@@ -13,11 +13,13 @@ import {
 } from "./messages.js";
 import type { FileBody, UploadProgress } from "./platform.js";
 import * as requests from "./requests.js";
-import { runningTurn, withMessage, withoutMessages } from "./snapshot.js";
+import { runningTurn, withMessage, withoutHistory, withoutMessages } from "./snapshot.js";
 import { type StreamContext, Streamer, type StreamerOptions } from "./streamer.js";
 import type { Transport, AbortOptions } from "./transport.js";
 
 export interface AttachOptions extends AbortOptions {
+  /** Called with the file as the service stored it, which is also one of the session's `files`. */
+  onattached?: ((file: SessionFile) => void) | undefined;
   /** Called while the file is sent, at least once. */
   onprogress?: ((progress: UploadProgress) => void) | undefined;
 }
@@ -43,6 +45,7 @@ export class InteractiveSession {
   readonly #stream: StreamContext;
   #streamers: Streamer[] = [];
   #info: Session;
+  readonly #seen: Set<string>; // the ids of the messages known
   #after: number; // the last seq known
   #runningTurn: string | null;
 
@@ -51,7 +54,12 @@ export class InteractiveSession {
     this.#info = withoutMessages(info);
     this.#after = info.num_messages;
     this.#runningTurn = runningTurn(info.messages);
-    this.#stream = { sessionId: info.id, transport, ownTurn: null };
+    this.#seen = new Set(info.messages.map(({ id }) => id));
+    const onlost = (): void => {
+      this.#after = 0;
+      this.#info = withoutHistory(this.#info);
+    };
+    this.#stream = { sessionId: info.id, transport, ownTurn: null, seen: this.#seen, onlost };
   }
 
   /** The ID to pass to `resumeSession`. */
@@ -151,8 +159,9 @@ export class InteractiveSession {
     onresult?: ((message: Message) => void) | null,
     options: StreamerOptions = {},
   ): Promise<Streamer> {
-    const deliver = (message: Message): void => {
+    const deliver = (message: Message, isNew: boolean): void => {
       this.#update(message);
+      if (!isNew) return;
       call(onmessage, message);
       if (onresult && message.message_type === MessageType.RESULT) call(onresult, message);
     };
@@ -202,9 +211,11 @@ export class InteractiveSession {
     return (await this.#reload(options)).messages;
   }
 
-  /** Change the given fields; `ttl` counts from now. */
-  async update(changes: SessionChanges, options: AbortOptions = {}): Promise<void> {
-    const updated = await this.#transport.call(requests.update({ ...changes, id: this.sessionId }), options);
+  /** Change the given fields; `ttl` counts from now. Without fields, the session's lifetime starts again. */
+  async update(changes: SessionChanges = {}, options: AbortOptions = {}): Promise<void> {
+    const isEmpty = Object.values(changes).every((value) => value === undefined);
+    const request = { ...(isEmpty ? { ttl: this.info.ttl } : changes), id: this.sessionId };
+    const updated = await this.#transport.call(requests.update(request), options);
     if (updated === null) await this.#reload(options);
     else this.#info = withoutMessages(updated);
   }
@@ -213,19 +224,32 @@ export class InteractiveSession {
    * Attach a file. Its type is detected from its content; `mimeTypeHint` helps.
    *
    * A string is text, sent as UTF-8, unless `mimeTypeHint` is a binary type (`image/png`): then it is base64. Rejects
-   * with InvalidRequestError if it is not.
+   * with InvalidRequestError if it is not. Resolves when the service has the file: it is then one of `files`.
    */
   async attachFile(
     fileName: string,
     fileContent: FileContent,
     mimeTypeHint?: string,
     options: AttachOptions = {},
-  ): Promise<SessionFile> {
+  ): Promise<void> {
     const call = requests.uploadFile(this.sessionId, fileName, mimeTypeHint);
     const file = await this.#transport.upload(call, bodyOf(fileContent, mimeTypeHint), options);
     const isThere = this.#info.files.some((other) => other.name === file.name && other.sha256 === file.sha256);
     if (!isThere) this.#keepFiles([...this.#info.files, file]);
-    return file;
+    options.onattached?.(file);
+  }
+
+  /**
+   * The content of a file of the session: one that was attached, or one that the service made. `file` is one of `files`, or
+   * its SHA-256, which a message that refers to a file of the service has.
+   *
+   * Rejects with SessionFileNotFoundError if the session has no such file.
+   */
+  async readFile(file: string | SessionFile, options: AbortOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
+    const sha256 = typeof file === "string" ? file : file.sha256;
+    const bytes = await this.#transport.download(requests.readFileContent(this.sessionId, sha256), options);
+    if (await isOf(sha256, bytes)) return bytes;
+    throw new ProtocolError(`the file ${sha256} arrived damaged: ${bytes.length} bytes. Try again.`);
   }
 
   /**
@@ -266,6 +290,7 @@ export class InteractiveSession {
   }
 
   #update(message: Message): void {
+    this.#seen.add(message.id);
     this.#after = Math.max(this.#after, message.seq);
     this.#info = withMessage(this.#info, message);
     if (message.message_type === MessageType.QUERY) this.#runningTurn = message.turn;
@@ -299,6 +324,13 @@ function bodyOf(content: FileContent, mimeTypeHint: string | undefined): FileBod
       "or omit mimeTypeHint if it is text.",
     { param: "fileContent" },
   );
+}
+
+/** Whether the bytes have this SHA-256. A page that was not loaded over https cannot tell. */
+async function isOf(sha256: string, bytes: Uint8Array<ArrayBuffer>): Promise<boolean> {
+  // eslint-disable-next-line @typescript-eslint/no-unnecessary-condition -- missing outside secure contexts
+  if (crypto.subtle === undefined) return true;
+  return hex(new Uint8Array(await crypto.subtle.digest("SHA-256", bytes))) === sha256;
 }
 
 /** An error in a callback is reported as uncaught, and the stream continues. */

@@ -3,7 +3,7 @@
  *
  * Changes that no message reports (a file that the service adds, another client's update) come with the next reload.
  */
-import { endsTurn, type Message, MessageType, type Session, State, type Usage } from "./messages.js";
+import { endsTurn, type Message, MessageType, NO_USAGE, type Session, State, type Usage } from "./messages.js";
 
 /** The session after `message`; unchanged if it already counts that message, or if there is a gap before it. */
 export function withMessage(session: Session, message: Message): Session {
@@ -22,6 +22,11 @@ export function withMessage(session: Session, message: Message): Session {
 /** The session without its messages, which may be many megabytes. */
 export function withoutMessages(session: Session): Session {
   return { ...session, messages: [] };
+}
+
+/** The session before its first message, from which `withMessage` counts when the history is read again. */
+export function withoutHistory(session: Session): Session {
+  return { ...session, num_messages: 0, turns: 0, usage: NO_USAGE, state: State.START };
 }
 
 /** The turn that is still running after these messages, or null. */

@@ -56,13 +56,17 @@ export interface StreamContext {
   readonly transport: Transport;
   /** The last turn that this client started and whose end it has not read, or null. */
   ownTurn: string | null;
+  /** The ids of the messages that were seen. */
+  readonly seen: ReadonlySet<string>;
+  /** The service has fewer messages than were seen; they come again, from the first. */
+  readonly onlost: () => void;
 }
 
 interface QueuedPrompt {
   query: Message;
   turn: string;
   isConfirmed: boolean;
-  resolve: (echo: Message) => void;
+  resolve: () => void;
   reject: (error: Error) => void;
 }
 
@@ -75,7 +79,7 @@ interface PendingCancel {
 /** An open stream of one session, made by `session.streamer`. `close` ends it; a running turn continues. */
 export class Streamer {
   readonly #session: StreamContext;
-  readonly #onmessage: (message: Message) => void;
+  readonly #onmessage: (message: Message, isNew: boolean) => void;
   readonly #onstate: (state: StreamState) => void;
   readonly #protocol: StreamProtocol;
   readonly #closing = new AbortController();
@@ -94,20 +98,20 @@ export class Streamer {
   private constructor(
     session: StreamContext,
     after: number,
-    onmessage: (message: Message) => void,
+    onmessage: (message: Message, isNew: boolean) => void,
     options: StreamerOptions,
   ) {
     this.#session = session;
     this.#onmessage = onmessage;
     this.#onstate = options.onstate ?? ((): void => undefined);
-    this.#protocol = new StreamProtocol(after);
+    this.#protocol = new StreamProtocol(after, session.seen);
   }
 
   /** Resolves when the service has opened the stream; rejects if it cannot be opened. */
   static async open(
     session: StreamContext,
     after: number,
-    onmessage: (message: Message) => void,
+    onmessage: (message: Message, isNew: boolean) => void,
     options: StreamerOptions,
   ): Promise<Streamer> {
     const { signal } = options;
@@ -143,12 +147,12 @@ export class Streamer {
   }
 
   /**
-   * Ask a question. Resolves with the stored question once the service has it; the answer goes to `onmessage`.
+   * Ask a question. Resolves when the service has stored it; the stored question and the answer go to `onmessage`.
    *
    * If the previous turn has not ended yet, the question waits. Aborting before the service has confirmed cancels the
    * turn. Rejects with a ServiceError if the question is refused, or with the error that closed the stream.
    */
-  async send(prompt: string, { signal, files = [] }: SendOptions = {}): Promise<Message> {
+  async send(prompt: string, { signal, files = [] }: SendOptions = {}): Promise<void> {
     if (!prompt.trim()) {
       throw new InvalidRequestError("the question is empty. Write a question.", { param: "content" });
     }
@@ -159,8 +163,11 @@ export class Streamer {
     const about = named.length > 0 ? { files: named } : {};
     const query = newMessage({ message_type: MessageType.QUERY, turn, state: State.QUERY, content, ...about });
     encodeQuery(query); // throws at once if it is too large, rather than after waiting
-    return abortable<Message>(signal, (resolve, reject) => {
-      const queued = { query, turn, isConfirmed: false, resolve, reject };
+    return abortable<undefined>(signal, (resolve, reject) => {
+      const confirmed = (): void => {
+        resolve(undefined);
+      };
+      const queued = { query, turn, isConfirmed: false, resolve: confirmed, reject };
       this.#queue.push(queued);
       this.#sendNext();
       return () => {
@@ -289,10 +296,15 @@ export class Streamer {
     const step = this.#protocol.receive(frame);
     switch (step.kind) {
       case "message":
-        this.#resetRetries();
-        this.#deliver(step.message);
+      case "again": {
+        const isNew = step.kind === "message";
+        if (isNew) this.#resetRetries();
+        this.#deliver(step.message, isNew);
         break;
+      }
+      case "lost":
       case "come_back":
+        if (step.kind === "lost") this.#session.onlost();
         this.#endConnection(new LostConnectionError(`${this.#session.transport.config.wsUrl}: ${step.reason}.`));
         return;
       case "refused":
@@ -308,12 +320,12 @@ export class Streamer {
     this.#sendNext();
   }
 
-  #deliver(message: Message): void {
+  #deliver(message: Message, isNew: boolean): void {
     const queued = this.#current;
     if (queued !== null && message.id === queued.query.id) {
       this.#session.ownTurn = queued.turn = message.turn;
       queued.isConfirmed = true;
-      queued.resolve(message);
+      queued.resolve();
     }
     if (endsTurn(message)) {
       if (message.turn === queued?.turn) this.#current = null;
@@ -321,7 +333,7 @@ export class Streamer {
       this.#ended.add(message.turn);
       for (const { turn, resolve } of this.#cancels) if (turn === message.turn) resolve();
     }
-    this.#onmessage(message);
+    this.#onmessage(message, isNew);
   }
 
   #refused(error: SvcError): void {

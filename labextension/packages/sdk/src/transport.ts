@@ -91,6 +91,19 @@ export class Transport {
     return this.#retried(call, signal, () => this.#translated(call, signal, send));
   }
 
+  /** `call` for a reply of bytes. */
+  async download(call: Call<void>, { signal }: AbortOptions = {}): Promise<Uint8Array<ArrayBuffer>> {
+    let bytes = new Uint8Array();
+    await this.#retried(call, signal, () =>
+      this.#fetch(call, signal, async (response) => {
+        if (!response.ok) return response.text();
+        bytes = new Uint8Array(await response.arrayBuffer());
+        return "";
+      }),
+    );
+    return bytes;
+  }
+
   /** Open one websocket for the messages after `after`; one attempt. Rejects with LostConnectionError if it may be retried. */
   async openStream(
     sessionId: string,
@@ -165,7 +178,11 @@ export class Transport {
     }
   }
 
-  #fetch(call: Call<unknown>, signal: AbortSignal | undefined): Promise<Reply> {
+  #fetch(
+    call: Call<unknown>,
+    signal: AbortSignal | undefined,
+    read = (response: Response): Promise<string> => response.text(),
+  ): Promise<Reply> {
     return this.#translated(call, signal, async (ownSignal) => {
       const response = await fetch(this.config.baseUrl + call.target, {
         method: call.method,
@@ -178,7 +195,7 @@ export class Transport {
         signal: ownSignal,
       });
       const retryAfter = parseRetryAfter(response.headers.get("Retry-After"));
-      return { status: response.status, body: await response.text(), retryAfter };
+      return { status: response.status, body: await read(response), retryAfter };
     });
   }
 

@@ -177,6 +177,12 @@ const ROWS: [string, () => unknown, new (text: string) => Error, string][] = [
     "the session went back to message 3 after message 5: the service was restored to an older state. Resume the session to continue from there.",
   ],
   [
+    "lost from the first",
+    received(0, { message_type: "error", seq: 0, status_code: 409, status_message: "history_lost" }),
+    ProtocolError,
+    "history_lost on a stream that begins at message 1",
+  ],
+  [
     "opened too late",
     received(5, { message_type: "result", turn: "t", seq: 6 }),
     ProtocolError,

@@ -188,3 +188,39 @@ describe("a separate service", () => {
     await expect(svc.listSessions()).rejects.toThrow(UnreachableError);
   });
 });
+
+test("a session whose service was restored to an older state goes on, and shows nothing twice", async () => {
+  const service = await LocalService.start();
+  try {
+    const svc = await Svc.create(service.apiKey, service.baseUrl);
+    const session = await svc.createSession();
+    const { streamer, messages, ended } = await follow(session);
+    await streamer.send("count 2 0");
+    await ended(1);
+    const kept = messages.length;
+    await service.kill();
+    service.backUp();
+    await service.startAgain();
+    await streamer.send("count 9 0");
+    await ended(2);
+    const seen = messages.length;
+    await service.kill();
+    service.restore();
+    await service.startAgain();
+    await streamer.send("count 3 0");
+    await ended(3);
+    const history = await session.history();
+    const { numMessages, turns } = session;
+    await streamer.send("count 1 0");
+    await ended(4);
+
+    expect(new Set(messages.map(({ id }) => id)).size).toBe(messages.length);
+    expect(history.map(({ seq }) => seq)).toEqual(history.map((_, place) => place + 1));
+    const shown = [...messages.slice(0, kept), ...messages.slice(seen)].slice(0, history.length);
+    expect(shown.map(({ id }) => id)).toEqual(history.map(({ id }) => id));
+    expect([numMessages, turns]).toEqual([history.length, 2]);
+    streamer.close();
+  } finally {
+    await service.remove();
+  }
+}, 120_000);

@@ -1,6 +1,6 @@
 /** A real service for the tests, with scripted answers (tests/support/assistants). */
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { copyFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import process from "node:process";
@@ -60,6 +60,26 @@ export class LocalService implements Address {
     const gone = new Promise((resolve) => child.once("exit", resolve));
     child.kill("SIGKILL");
     await gone;
+  }
+
+  /** Keeps a copy of the database, while the service does not run. */
+  backUp(): void {
+    for (const name of this.#database()) this.#copy(name, `backup-${name}`);
+  }
+
+  /** Puts the copy back, while the service does not run. */
+  restore(): void {
+    for (const name of this.#database()) rmSync(path.join(this.#folder, name));
+    const copies = readdirSync(this.#folder).filter((name) => name.startsWith("backup-"));
+    for (const name of copies) this.#copy(name, name.slice("backup-".length));
+  }
+
+  #database(): string[] {
+    return readdirSync(this.#folder).filter((name) => /^service\.db(-wal|-shm)?$/.test(name));
+  }
+
+  #copy(from: string, to: string): void {
+    copyFileSync(path.join(this.#folder, from), path.join(this.#folder, to));
   }
 
   async remove(): Promise<void> {

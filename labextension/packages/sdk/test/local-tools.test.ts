@@ -30,7 +30,7 @@ describe("a local tool of another client", () => {
 
     streamer.confirm(await until(({ message_type: type }) => type === MessageTypeEnum.CONFIRMATION_REQUEST), false);
     await ended(1);
-    expect(results.at(-1)?.content).toContain("the user does not allow it");
+    expect(results.at(-1)?.content).toContain("the user denied the call");
 
     socket.send(JSON.stringify({ message_type: "query", content: "call lookup", local_tools: [{ name: "lookup" }] }));
     const isSecond = ({ message_type: type, seq }: Message) => type === MessageTypeEnum.CONFIRMATION_REQUEST && seq > 5;

@@ -30,7 +30,7 @@ test("README's example runs and exits", async () => {
 });
 
 test("it can be loaded with require", async () => {
-  const script = 'const { Svc } = require("svc"); Svc.create().then((svc) => console.log(svc.baseUrl));';
+  const script = 'const { Svc } = require("@svc-jupyter/sdk"); Svc.create().then((svc) => console.log(svc.baseUrl));';
 
   expect(await node("-e", script)).toBe(`${baseUrl}\n`);
 });

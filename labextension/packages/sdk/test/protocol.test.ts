@@ -13,6 +13,7 @@ type Line = Record<string, unknown> & { message?: Partial<Message> };
 interface Transcript {
   name: string;
   after: number;
+  seen?: string[];
   query: { id: string; turn: string; content: string; files?: string[] };
   earlier?: { turn: string; is_cancelled: boolean };
   frames: Line[];
@@ -20,7 +21,7 @@ interface Transcript {
     yielded: string[];
     after: number;
     answer_status?: string;
-    error?: { code: string | null; status: number; message: string };
+    error?: { code: string | null; status: number; message: string; retry_after?: number };
   };
 }
 
@@ -41,8 +42,8 @@ class Player {
   #sent: Message[] = [];
   #isLeaving = false;
 
-  constructor({ after, earlier, query }: Transcript) {
-    this.protocol = new StreamProtocol(after);
+  constructor({ after, seen = [], earlier, query }: Transcript) {
+    this.protocol = new StreamProtocol(after, seen);
     this.query = newMessage({ message_type: MessageType.QUERY, ...query });
     this.#turn = query.turn;
     if (earlier?.is_cancelled) this.protocol.cancel(earlier.turn);
@@ -77,7 +78,7 @@ class Player {
     const step = this.protocol.receive(frame);
     if (step.kind === "message") this.#take(step.message);
     if (step.kind === "refused" || step.kind === "fail") this.error = step.error;
-    if (step.kind === "come_back") this.#isLeaving = true;
+    if (step.kind === "come_back" || step.kind === "lost") this.#isLeaving = true;
   }
 
   /** A streamer delivers every message; a transcript lists only those of its own turn. */
@@ -129,7 +130,8 @@ function checkError(error: Error | null, expected: Transcript["expect"]["error"]
     expect(error?.message).toContain(expected.message);
   } else {
     expect(error).toBeInstanceOf(ServiceError);
-    expect(error).toMatchObject(expected);
+    const { retry_after: retryAfter = null, ...details } = expected;
+    expect(error).toMatchObject({ ...details, retryAfter });
   }
 }
 

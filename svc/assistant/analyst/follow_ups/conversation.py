@@ -15,16 +15,19 @@ from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst.clause_words import content_words
 from svc.assistant.analyst.clauses import pieces_of
 from svc.assistant.analyst.follow_up import FollowUpKind
+from svc.assistant.analyst.follow_ups.exploited import exploited_reply
 from svc.assistant.analyst.follow_ups.known import Known, contract_of_exchange
+from svc.assistant.analyst.follow_ups.plain import plain_reply
 from svc.assistant.analyst.follow_ups.reading import MAX_CHARS, Ask, AskKind, glossed, read_ask
-from svc.assistant.analyst.follow_ups.replies import filtered_reply, items_of, reply_to
+from svc.assistant.analyst.follow_ups.replies import filtered_reply, items_of, reply_to, verdicts
 from svc.assistant.analyst.follow_ups.scene import Scene, ShortAnswer
-from svc.assistant.analyst.follow_ups.things import NOUNS, SUMMARIES, Noun, named_as, things_in, things_of
 from svc.assistant.analyst.follow_ups.wording import value_words
+from svc.assistant.analyst.languages import glossed as glossed_task
 from svc.assistant.analyst.matching import FILE_WORDS, GENERAL
 from svc.assistant.analyst.plan import has_paste as has_pasted_text
 from svc.assistant.analyst.plan import question_of, read_question
-from svc.assistant.analyst.translation import glossed as glossed_task
+from svc.assistant.analyst.questions.states import asks_state, is_polar
+from svc.assistant.analyst.questions.things import NOUNS, SUMMARIES, Noun, named_as, things_in, things_of
 from svc.assistant.findings import AnyFinding, Severity
 from svc.assistant.spool import worst_first
 from svc.assistant.turn import Exchange
@@ -155,17 +158,23 @@ def course_of(question: str, language: str, known: Known, earlier: Sequence[Exch
 
     Args:
         question: Without pasted text and words about the format.
-        language: The session's.
+        language: The question's.
         known: What the session knows.
         earlier: The session's earlier turns, oldest first.
     """
     if (joined := _joined(question, language, known)) is not None:
         return Course(way=Way.REPLY, reply=joined)
+    if (exploited := exploited_reply(question, Scene(known=known))) is not None:
+        return Course(way=Way.REPLY, reply=exploited)
+    if asks_state(question):
+        return Course(way=Way.PLAN)
+    if (plain := plain_reply(question, Scene(known=known))) is not None:
+        return Course(way=Way.REPLY, reply=plain)
     ask = _resolved(question, language, known, earlier)
     if ask is not None and ask.kind is AskKind.WINDOW:
         return Course(way=Way.WINDOW, ask=ask)
     refers_back = history.refers_back(glossed(question, language))
-    may_keep = refers_back or (ask is None and not is_interrogative(question))
+    may_keep = refers_back or (ask is None and not is_interrogative(question) and not is_polar(question))
     if may_keep and (kept := _kept(question, language, known, earlier)) is not None:
         return Course(way=Way.REPLY, reply=kept)
     if isinstance(ask, Ask):
@@ -359,16 +368,18 @@ def _kept(question: str, language: str, known: Known, earlier: Sequence[Exchange
 
 
 def not_understood(question: str, known: Known, *, is_covered: bool = True) -> ShortAnswer:
-    """What was not understood, and what can be asked about what was read, with names that are in it.
+    """What was not understood, the verdict on what was read, and what can be asked about it, with names that are in it.
 
     A question that yes or no answers is one, but not about anything that the tools look for (``is_covered``).
     """
     listed = ", ".join(code_span(name, limit=80) for name in known.names[:3])
     quoted = code_span(" ".join(question.split()), limit=120)
-    lead = f"**Not understood:** {quoted}."
+    lead = f"**Question not understood:** {quoted}."
     if not is_covered:
         lead = f"**Cannot tell** {quoted}: nothing that the tools look for in this evidence is about it."
-    text = f"{lead}\n\nAbout {listed} you can ask: {'; '.join(examples(known))}."
+    is_notable = any(one.severity is not Severity.INFO for one in known.findings)
+    found = ["What was found so far:", *verdicts(known.findings)[:2]] if is_notable else []
+    text = "\n\n".join([lead, *found, f"About {listed} you can ask: {'; '.join(examples(known))}."])
     return ShortAnswer(markdown=text, status=AnswerStatus.NOT_ANSWERED)
 
 

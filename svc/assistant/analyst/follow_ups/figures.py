@@ -14,7 +14,8 @@ from svc.assistant.analyst.follow_ups.scene import (
     mention_words,
     missing_words,
 )
-from svc.assistant.analyst.follow_ups.things import (
+from svc.assistant.analyst.follow_ups.wording import listed, place_of, value_words, when
+from svc.assistant.analyst.questions.things import (
     ACCOUNT,
     ADDRESS,
     MEASURES,
@@ -33,7 +34,6 @@ from svc.assistant.analyst.follow_ups.things import (
     things_of,
     worst,
 )
-from svc.assistant.analyst.follow_ups.wording import listed, place_of, value_words, when
 from svc.assistant.findings import AnyFinding
 from svc.messages import AnswerStatus
 from svc.untrusted.markup import escape, plural, table
@@ -114,7 +114,7 @@ def how_many(ask: Ask, scene: Scene) -> ShortAnswer:
         return ShortAnswer(markdown=text + _breakdown(findings, ask.measure), findings=used)
     noun = ask.noun
     if noun is None:
-        reason = f"no finding counts {escape(ask.measure.many)}" if ask.measure else "what to count is not known"
+        reason = f"no finding counts {escape(ask.measure.many)}" if ask.measure else "it is unclear what to count"
         return cannot_tell(ask.text, reason)
     things = things_of(findings, noun)
     used = list({id(thing.finding): thing.finding for found in things.values() for thing in found}.values())
@@ -311,7 +311,7 @@ def compared(ask: Ask, scene: Scene) -> ShortAnswer:
     if len(names) < 2 and ask.noun is not None:
         names += [value for value in things_of(findings, ask.noun) if value not in names][: 2 - len(names)]
     if len(names) < 2:
-        return cannot_tell(ask.text, "name two values that are to be compared")
+        return cannot_tell(ask.text, "name the two values to compare")
     unknown = [name for name in names if not about(findings, name)]
     if needed := scene.needs(unknown):
         return needed

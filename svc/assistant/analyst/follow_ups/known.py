@@ -98,7 +98,7 @@ def _reads_files(contract: Contract | None) -> bool:
 
 def _is_part(findings: Sequence[AnyFinding]) -> bool:
     """Whether the findings are those of a time of day alone: their totals are not those of the file."""
-    return any(getattr(one.facts, "after", None) or getattr(one.facts, "before", None) for one in findings)
+    return any(getattr(one.facts, "window", "") for one in findings)
 
 
 def _key(finding: AnyFinding) -> tuple[str, str]:

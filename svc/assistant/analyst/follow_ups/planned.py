@@ -15,16 +15,16 @@ from svc.assistant.analyst.follow_ups.known import Known
 from svc.assistant.analyst.follow_ups.reading import Ask, AskKind
 from svc.assistant.analyst.follow_ups.replies import reply_to, verdicts
 from svc.assistant.analyst.follow_ups.scene import Scene, ShortAnswer
-from svc.assistant.analyst.follow_ups.things import about
-from svc.assistant.analyst.particulars import answered, general, matchable_rules, names_in
-from svc.assistant.analyst.plan import Plan
+from svc.assistant.analyst.follow_ups.wording import bulleted
+from svc.assistant.analyst.particulars import answered, general, matchable_rules, names_in, of_behaviour
+from svc.assistant.analyst.plan import BY_WORDS, Plan
+from svc.assistant.analyst.questions.things import about
 from svc.assistant.findings import AnyFinding
 from svc.assistant.skills.catalogue import skill_of_kind
 from svc.assistant.skills.skill import Skill
+from svc.assistant.spool import worst_first
 from svc.messages import AnswerStatus
 from svc.untrusted.markup import escape, plural
-
-BY_WORDS = "“"  # how the reason of a skill begins that the words of the question name
 
 
 def skills_that_ran(known: Known) -> set[str]:
@@ -46,6 +46,13 @@ def names_new_task(plan: Plan, known: Known) -> bool:
     )
 
 
+def lacks_disabled(plan: Plan, known: Known, *, is_answered: bool) -> bool:
+    """Whether a disabled tool is missing for the answer: one that the words name; without an answer, any that fits."""
+    ran = skills_that_ran(known)
+    missing = [one for one in plan.disabled if not ({one.skill.name, one.skill.title} & ran)]
+    return any(one.is_named or not is_answered for one in missing)
+
+
 def without_known(plan: Plan, known: Known) -> Plan:
     """The plan without the tools that have read the evidence: their report is known."""
     ran = skills_that_ran(known)
@@ -60,10 +67,15 @@ def planned_reply(question: str, plan: Plan, known: Known) -> ShortAnswer:
     if plan.unsupported:
         listed = "; it also cannot ".join(map(escape, plan.unsupported))
         text = f"**Not answered.** This analyst works offline and cannot yet {listed}."
-        return ShortAnswer(markdown=text, status=AnswerStatus.NOT_ANSWERED)
+        known_of = [one for name in named_in(plan, known) for one in about(known.findings, name)]
+        if not known_of:
+            return ShortAnswer(markdown=text, status=AnswerStatus.NOT_ANSWERED)
+        text += "\n\nWhat was found about it here:\n\n" + "\n".join(bulleted(list(worst_first(known_of)), 3))
+        return ShortAnswer(markdown=text, findings=known_of, status=AnswerStatus.PARTLY_ANSWERED)
     replies = [_clause_reply(clause, plan, known) for clause in plan.clauses[:3]]
     if not replies or all(one is None for one in replies):
-        return not_understood(question, known, is_covered=not any(clause.is_yes_no for clause in plan.clauses))
+        is_covered = not any(clause.is_yes_no and clause.is_understood for clause in plan.clauses)
+        return not_understood(question, known, is_covered=is_covered)
     made = [one for one in replies if one is not None]
     search = tuple(dict.fromkeys(name for one in made for name in one.search))
     states = {one.status for one in made}
@@ -84,6 +96,12 @@ def named_in(plan: Plan, known: Known) -> tuple[str, ...]:
 def _clause_reply(clause: Clause, plan: Plan, known: Known) -> ShortAnswer | None:
     names = names_in(clause, known.findings)
     unknown = [name for name in names if not about(known.findings, name)]
+    if clause.is_state:
+        found = answered(clause, known.findings, (), events="")
+        is_known = found.state is ClauseState.ANSWERED
+        return ShortAnswer(
+            markdown=found.sentence, status=AnswerStatus.ANSWERED if is_known else AnswerStatus.NOT_ANSWERED
+        )
     if unknown:
         return ShortAnswer(search=tuple(unknown))
     if clause.kind is ClauseKind.OPEN and clause.is_yes_no and clause.is_general:
@@ -92,6 +110,11 @@ def _clause_reply(clause: Clause, plan: Plan, known: Known) -> ShortAnswer | Non
         is_open = clause.is_general or any(word in clause.english.lower() for word in _OPEN_WORDS)
         return reply_to(Ask(kind=AskKind.SUMMARY, text=clause.text), Scene(known=known)) if is_open else None
     rules, events = matchable_rules(known.findings)
+    if (searched := of_behaviour(clause, known.findings)) is not None:
+        is_told = searched.state is ClauseState.ANSWERED
+        return ShortAnswer(
+            markdown=searched.sentence, status=AnswerStatus.ANSWERED if is_told else AnswerStatus.NOT_ANSWERED
+        )
     particular = answered(clause, known.findings, rules, events=events)
     if particular.state is ClauseState.CANNOT_TELL and not names and clause.kind is ClauseKind.PARTICULAR:
         return None

@@ -16,9 +16,11 @@ import msgspec
 
 from svc.assistant.analyst.clause_words import content_words
 from svc.assistant.analyst.clauses import particular_names
-from svc.assistant.analyst.follow_ups.things import MEASURES, NOUNS, Measure, Noun
-from svc.assistant.analyst.plan import window_of
-from svc.assistant.analyst.translation import base_language
+from svc.assistant.analyst.languages import base_language, spaced
+from svc.assistant.analyst.questions.states import asks_state
+from svc.assistant.analyst.questions.things import MEASURES, NOUNS, Measure, Noun
+from svc.assistant.analyst.questions.time_words import window_of
+from svc.assistant.analyst.yes_or_no import is_yes_no_question
 from svc.assistant.knowledge import load
 
 MAX_POLITE_CHARS = 80
@@ -193,7 +195,6 @@ _ABOUT = _words(
     r"\bfocus\b",
     r"\blook (?:at|into|closer)\b", r"\bdrill\b",
 )  # fmt: skip
-_WINDOW = _words(r"\b(?:after|before|since|between|from|until|till)\b")
 _GREP = re.compile(
     r"\b(?:is|are|was|were|does|do|did|mention of|mentions of|trace of|sign of|search for|grep(?: for)?|look for"
     r"|look up|find|"
@@ -222,8 +223,8 @@ def glossed(question: str, language: str) -> str:
 
 
 class _Glossary(msgspec.Struct, frozen=True):
-    """``questions``: by language, pattern to English words; ``polite``: words by what they express, and what may be
-    said with them; ``replies``: by language, the line that answers them.
+    """``questions``: by language, pattern to English words; ``polite``: words by what they express, and words that may
+    accompany them; ``replies``: by language, the line that answers them.
     """
 
     source: str
@@ -256,35 +257,38 @@ def polite_reply(kind: str, language: str) -> str:
     return replies.get(base_language(language), replies["en"])[kind]
 
 
-_BESIDE_JAPANESE = re.compile(r"(?<=[!-~])(?=[\u3040-\u30ff\u4e00-\u9fff])|(?<=[\u3040-\u30ff\u4e00-\u9fff])(?=[!-~])")
-"""Where a name borders on Japanese words, which have no spaces."""
-
-
 def read_ask(question: str, language: str, is_known: Callable[[str], bool]) -> Ask | None:
     """What a question asks; None if it is not one of those that are answered from what is known.
 
     Args:
         question: The question alone, at most ``MAX_CHARS``.
-        language: The session's.
+        language: The question's.
         is_known: Whether a word names something in the findings.
     """
-    question = _BESIDE_JAPANESE.sub(" ", question)
+    question = spaced(question)
     text = glossed(question, language)
     names = names_in(question, is_known)
     without = _without(text, names)
-    if _SETTING.search(text) is not None:
+    if asks_state(question):
         return None  # "is root login disabled?": what happened does not show how something is set
     noun = _index(NOUNS, without)
     measure = _index(MEASURES, without)
     kind = _kind_of(text, without, names, has_noun=noun is not None, has_measure=measure is not None)
     if kind is None:
         return None
+    if kind is AskKind.HOW_MANY and not names and measure is None and noun is not None:
+        if qualifier_of(without):
+            kind = AskKind.LIST  # which begins with how many there are
+        elif (state := _PASSIVE.search(without)) is not None and state[1].lower() not in _PLAIN:
+            return None  # "how many accounts were locked?": neither all accounts nor mentions of the word
     if kind in (AskKind.CONTAINS, AskKind.ABOUT, AskKind.HOW_MANY, AskKind.SAME, AskKind.EVIDENCE) and not names:
-        names = _slot_names(question)
+        names = _slot_names(question) if kind is not AskKind.HOW_MANY or noun is None else []
     if kind is AskKind.EVIDENCE and (numbered := _NUMBERED.search(text)) is not None:
         names = [f"#{numbered[1].replace(',', '')}"]
     if kind is AskKind.LIST and not qualifier_of(without) and _unknown_qualifier(without):
         return None
+    if kind is AskKind.LIST and is_yes_no_question(question) and qualifier_of(without) in ("compromised", "succeeded"):
+        return None  # "was the root account compromised?": a list of accounts does not answer it
     if kind in (AskKind.LIST, AskKind.HOW_MANY) and not names and _NEGATED.search(without) is not None:
         return None  # "which files were not read?": the things themselves do not answer it
     if kind is AskKind.HOW_MANY and None not in (noun, measure) and _DISTINCT.search(without) is not None:
@@ -309,9 +313,10 @@ def read_ask(question: str, language: str, is_known: Callable[[str], bool]) -> A
 _NUMBERED = re.compile(r"\b(?:lines?|records?|packets?)(?: number| no\.?)? ?#?(\d[\d,]{0,12})\b", re.IGNORECASE)
 _QUALIFIERS = {
     "attacked": re.compile(r"\bbrut\w*|\battacked\b|\btarget\w*|\bfail\w*|\bguess\w*|\bspray\w*", re.IGNORECASE),
-    "succeeded": re.compile(
-        r"\bsucce\w*|\bcompromis\w*|\bbroken into\b|\b(?:got|logged) in\b|\baccepted\b", re.IGNORECASE
+    "compromised": re.compile(
+        r"\bcompromis\w*|\bbroken into\b|\bhacked\b|\bbreached\b|\bhijacked\b|\btaken over\b", re.IGNORECASE
     ),
+    "succeeded": re.compile(r"\bsucce\w*|\b(?:g[eo]t|logged) in\b|\baccepted\b", re.IGNORECASE),
     "notable": re.compile(r"\bsuspicious\b|\bmalicious\b|\bbad\b|\bunusual\b|\bdangerous\b|\bnotable\b", re.IGNORECASE),
 }
 _PLAIN = frozenset(
@@ -369,10 +374,12 @@ _PLAIN = frozenset(
 
 
 _NEGATED = _words(r"\b(?:not|never|without|except|excluding|unread|unknown)\b", r"n['\u2019]t\b")
-_SETTING = _words(
-    r"\A\W*(?:is|are|was|were)\b[^?]{0,200}\b(?:disabled|enabled|allowed|permitted|configured|required|forbidden)\b"
-)
 _DISTINCT = _words(r"\b(?:unique|different|distinct)\b")
+
+
+_PASSIVE = re.compile(
+    r"\b(?:were|was|are|is|got|get|been|being) (?:\w{1,20}ly )?(?!seen\b)(\w{2,20}(?:ed|en|wn))\b", re.IGNORECASE
+)
 
 
 def qualifier_of(text: str) -> str:
@@ -391,7 +398,7 @@ def _kind_of(text: str, without: str, names: list[str], *, has_noun: bool, has_m
     """The kind of the question: the first in this order whose words it has and that has what it needs."""
     is_thing = has_noun or has_measure
     tests: tuple[tuple[AskKind, bool], ...] = (
-        (AskKind.WINDOW, bool(window_of(text)) and _WINDOW.search(text) is not None),
+        (AskKind.WINDOW, bool(window_of(text))),
         (AskKind.ORDINAL, _ORDINAL.search(text) is not None),
         (AskKind.SAME, len(text) < 80 and (_SAME.search(text) is not None or _is_bare_and(without, names))),
         (AskKind.COMPARE, _COMPARE.search(without) is not None and (len(names) > 1 or has_noun)),

@@ -18,21 +18,6 @@ from svc.assistant.analyst.follow_ups.scene import (
     missing_words,
     searched_words,
 )
-from svc.assistant.analyst.follow_ups.things import (
-    NOUNS,
-    SUMMARIES,
-    NamedThing,
-    Noun,
-    about,
-    facts_of,
-    is_cut,
-    named_as,
-    own_of,
-    subject_field,
-    things_in,
-    things_of,
-    worst,
-)
 from svc.assistant.analyst.follow_ups.wording import (
     LINES,
     ROWS,
@@ -46,6 +31,22 @@ from svc.assistant.analyst.follow_ups.wording import (
     titled,
     value_words,
     when,
+)
+from svc.assistant.analyst.questions.states import is_negated
+from svc.assistant.analyst.questions.things import (
+    NOUNS,
+    SUMMARIES,
+    NamedThing,
+    Noun,
+    about,
+    facts_of,
+    is_cut,
+    named_as,
+    own_of,
+    subject_field,
+    things_in,
+    things_of,
+    worst,
 )
 from svc.assistant.analyst.short_prose import facts_in_sentences
 from svc.assistant.analyst.yes_or_no import is_yes_no_question
@@ -107,7 +108,7 @@ def _who(ask: Ask, scene: Scene) -> ShortAnswer:
     lead = ", ".join(dict.fromkeys(_winner(one) for one in found[:5]))
     more = f" and {len(found) - 5:,} more" if len(found) > 5 else ""
     count = plural(len(found), "accepted login") if len(found) > 1 else "One accepted login"
-    yes = "Yes: " if is_yes_no_question(ask.text) else ""
+    yes = "Yes: " if is_yes_no_question(ask.text) and not is_negated(ask.text) else ""
     lines = bulleted(found)
     return ShortAnswer(markdown=f"**{yes}{count}:** {lead}{more}.\n\n" + "\n".join(lines), findings=found)
 
@@ -125,7 +126,8 @@ def _who_of(ask: Ask, scene: Scene, accepted: Sequence[AnyFinding]) -> ShortAnsw
         own = [one for one in accepted if any(named_as(thing.value, name) for thing in things_in(one))]
         known = about(scene.known.findings, name)
         if own:
-            lines += [f"**Yes:** {', '.join(map(_winner, own[:5]))}.", *bulleted(own)]
+            yes = "Accepted login" if is_negated(ask.text) else "Yes"
+            lines += [f"**{yes}:** {', '.join(map(_winner, own[:5]))}.", *bulleted(own)]
         else:
             figures = ", ".join(figure_words(known, name)) or (mention_words(scene, name) if not known else "")
             lines.append(
@@ -136,6 +138,20 @@ def _who_of(ask: Ask, scene: Scene, accepted: Sequence[AnyFinding]) -> ShortAnsw
             lines += bulleted(own, 3)
         used += own
     return ShortAnswer(markdown="\n".join(lines), findings=used)
+
+
+def accepted_logins(findings: Sequence[AnyFinding]) -> list[AnyFinding]:
+    """The findings that are accepted logins."""
+    return [one for one in findings if _is_success(one)]
+
+
+def asks_for_logins(text: str) -> bool:
+    """Whether a question is about accepted logins, not about failed ones."""
+    return _LOGINS.search(text) is not None and _FAILED.search(text) is None
+
+
+_LOGINS = re.compile(r"\b(?:log|sign)(?:ged|ging|s|ed)?[- ]?(?:in|on)s?\b|\bg[eo]t in\b", re.IGNORECASE)
+_FAILED = re.compile(r"\bfail\w*|\battempt\w*|\btr(?:y|ied)\b|\breject\w*|\battack\w*", re.IGNORECASE)
 
 
 def _is_success(finding: AnyFinding) -> bool:
@@ -424,8 +440,8 @@ def _next(ask: Ask, scene: Scene) -> ShortAnswer:
             steps = [f"Check {titled(one)} ({place_of(one)})." for one in worst_first(severe)][:3]
         else:
             steps = [
-                "Search your logs for the values found, and look at what the hosts that match did before and after.",
-                "Check what was not examined: the findings hold nothing that needs an action by itself.",
+                "Search your logs for these values, and check what matching hosts did before and after.",
+                "Check what was not examined: no finding requires action by itself.",
             ]
     return ShortAnswer(markdown="**What to do next**\n\n" + "\n".join(f"- {step}" for step in steps[:STEPS]))
 
@@ -480,7 +496,7 @@ def _why(ask: Ask, scene: Scene) -> ShortAnswer:
         one for one in worst_first(scene.known.findings) if one.severity in NOTABLE and one.kind not in SUMMARIES
     ]
     if not severe:
-        return cannot_tell(ask.text, f"no finding in {_inputs(scene)} is rated above information")
+        return cannot_tell(ask.text, f"no finding in {_inputs(scene)} is rated above info")
     lines = []
     for one in _distinct(severe)[:4]:
         why = f" {escape(one.why[:1].upper() + one.why[1:])}" if one.why else ""
@@ -492,7 +508,12 @@ def _why(ask: Ask, scene: Scene) -> ShortAnswer:
 
 def _origin(ask: Ask, scene: Scene) -> ShortAnswer:
     severe = [one for one in worst_first(scene.known.findings) if one.severity in NOTABLE]
-    return _list_of(_SOURCE, severe, scene, ask)
+    return things_listed(_SOURCE, severe, scene, ask)
+
+
+def origin_of(question: str, scene: Scene) -> ShortAnswer:
+    """The sources of the notable findings."""
+    return _origin(Ask(kind=AskKind.ORIGIN, text=question), scene)
 
 
 def _list(ask: Ask, scene: Scene) -> ShortAnswer:
@@ -501,7 +522,7 @@ def _list(ask: Ask, scene: Scene) -> ShortAnswer:
     if ask.names:
         findings = [one for name in ask.names for one in about(findings, name)]
     findings = [one for one in findings if _qualifies(one, qualifier_of(ask.text))]
-    return _list_of(ask.noun, findings, scene, ask)
+    return things_listed(ask.noun, findings, scene, ask)
 
 
 def _qualifies(finding: AnyFinding, qualifier: str) -> bool:
@@ -509,6 +530,8 @@ def _qualifies(finding: AnyFinding, qualifier: str) -> bool:
     match qualifier:
         case "attacked":
             return bool(getattr(finding.facts, "failures", 0)) and finding.kind not in SUMMARIES
+        case "compromised":
+            return _is_success(finding) and finding.severity in NOTABLE
         case "succeeded":
             return _is_success(finding)
         case "notable":
@@ -535,7 +558,8 @@ def items_of(
     return sorted(found, key=rank)
 
 
-def _list_of(noun: Noun, findings: Sequence[AnyFinding], scene: Scene, ask: Ask) -> ShortAnswer:
+def things_listed(noun: Noun, findings: Sequence[AnyFinding], scene: Scene, ask: Ask) -> ShortAnswer:
+    """The list of the things of a sort in findings, with their figures."""
     items = items_of(noun, findings, ask.names)
     of = f" of {listed(ask.names)}" if ask.names else ""
     if not items:

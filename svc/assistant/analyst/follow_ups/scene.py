@@ -100,4 +100,4 @@ def _within(hits: Sequence[Finding[Mentions]], name: str) -> str:
         return ""
     first = next(one for one in hits if one.facts.within and one.evidence)
     unit = plural(count, first.facts.unit)
-    return f" as a word of its own; it is part of a longer word in {unit}, first {place(first.evidence[0])}"
+    return f" as a separate word; it is part of a longer word in {unit}, first {place(first.evidence[0])}"

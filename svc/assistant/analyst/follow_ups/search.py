@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 import msgspec
 
-from svc.assistant.analyst.follow_ups.things import mention_pattern
+from svc.assistant.analyst.questions.things import mention_pattern
 from svc.assistant.findings import Coverage, Evidence, Facts, Finding, Gap, Progress, ToolEvent
 from svc.assistant.log_readers.evtx import MAGIC as EVTX_MAGIC
 from svc.assistant.log_readers.lines import split_lines
@@ -22,6 +22,7 @@ from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.tool import read_events
 from svc.assistant.skills.mail.message import parse_mail
 from svc.assistant.skills.pcap.capture_file import read_records
+from svc.assistant.skills.pcap.fragments import Fragments
 from svc.assistant.skills.pcap.packets import Packet, read_packet
 
 TOOL = f"{__name__}:inspect"
@@ -77,7 +78,7 @@ _Unit = tuple[str, Evidence, str]
 def inspect(content: BinaryIO, /, *, source: str, names: str) -> Iterator[ToolEvent]:
     """Yield one finding for each of the names, which are separated by line breaks, then the coverage."""
     yield Progress(text=f"searching {source}")
-    unit, items = _units(content, source)
+    unit, items = units(content, source)
     hits = [_Hits(name, mention_pattern(name), places=[], loose=[]) for name in names.split(NAME_LINE)]
     total = 0
     for item in items:
@@ -97,7 +98,7 @@ def inspect(content: BinaryIO, /, *, source: str, names: str) -> Iterator[ToolEv
     )
 
 
-def _units(content: BinaryIO, source: str) -> tuple[str, Iterator[_Unit | Gap]]:
+def units(content: BinaryIO, source: str) -> tuple[str, Iterator[_Unit | Gap]]:
     """The unit of the file, and its texts."""
     head = content.read(16_384)
     content.seek(0)
@@ -109,7 +110,7 @@ def _units(content: BinaryIO, source: str) -> tuple[str, Iterator[_Unit | Gap]]:
         return "line", _mail(content, source)
     if _RECORDS.match(head) and head.count(b"\n") < 2:  # one document: its lines are no records
         return "record", _events(content, source)
-    return "line", _lines(content, source)
+    return "line", lines_of_file(content, source)
 
 
 def _events(content: BinaryIO, source: str) -> Iterator[_Unit | Gap]:
@@ -122,11 +123,12 @@ def _events(content: BinaryIO, source: str) -> Iterator[_Unit | Gap]:
 
 
 def _packets(content: BinaryIO, source: str) -> Iterator[_Unit | Gap]:
+    fragments = Fragments()
     for number, record in enumerate(read_records(content), start=1):
         if isinstance(record, Gap):
             yield record
             continue
-        packet = read_packet(record)
+        packet = read_packet(record, fragments)
         if isinstance(packet, Packet):
             ends = [str(ip_address(packet.source)), str(ip_address(packet.target))]
             excerpt = f"{ends[0]}:{packet.source_port} → {ends[1]}:{packet.target_port}"
@@ -161,7 +163,7 @@ def _mail(content: BinaryIO, source: str) -> Iterator[_Unit | Gap]:
                 yield line, Evidence(source=f"{source}, decoded part", excerpt=line), ""
 
 
-def _lines(content: BinaryIO, source: str) -> Iterator[_Unit | Gap]:
+def lines_of_file(content: BinaryIO, source: str) -> Iterator[_Unit | Gap]:
     """The lines of a text; those of a binary file hold whatever is between two line breaks."""
     mark = content.read(2)
     content.seek(0)

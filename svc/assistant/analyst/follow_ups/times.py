@@ -28,7 +28,7 @@ def span_of(finding: AnyFinding) -> tuple[str, str] | None:
 
 
 def _of_mail(written: str) -> str:
-    """The time of a Date field as ISO 8601; "" if it is none."""
+    """The time of a Date field as ISO 8601; "" if it is invalid."""
     try:
         return _in_utc(parsedate_to_datetime(written).isoformat())
     except (ValueError, TypeError, IndexError):

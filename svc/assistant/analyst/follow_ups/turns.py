@@ -22,21 +22,27 @@ from svc.assistant.analyst.follow_ups.conversation import (
     same_question,
 )
 from svc.assistant.analyst.follow_ups.known import Known, known_of
-from svc.assistant.analyst.follow_ups.planned import names_new_task, planned_reply
+from svc.assistant.analyst.follow_ups.planned import lacks_disabled, names_new_task, planned_reply
 from svc.assistant.analyst.follow_ups.reading import MAX_CHARS, Ask, AskKind
-from svc.assistant.analyst.follow_ups.replies import brief, reply_to
+from svc.assistant.analyst.follow_ups.replies import accepted_logins, asks_for_logins, brief, reply_to
 from svc.assistant.analyst.follow_ups.scene import Scene, ShortAnswer, cannot_tell
 from svc.assistant.analyst.follow_ups.search import NAME_LINE, TOOL, Mentions
-from svc.assistant.analyst.follow_ups.things import SUMMARIES, about
-from svc.assistant.analyst.follow_ups.wording import bulleted
+from svc.assistant.analyst.follow_ups.wording import bulleted, listed
 from svc.assistant.analyst.format_types import AnswerFormat, RequestedFormat
 from svc.assistant.analyst.plan import PROMPT, Plan, PlannedSkill, Question, question_of
+from svc.assistant.analyst.questions.states import is_negated
+from svc.assistant.analyst.questions.things import SUMMARIES, about
+from svc.assistant.analyst.questions.time_words import says_when
 from svc.assistant.analyst.render import lost_findings
 from svc.assistant.analyst.short_prose import facts_in_sentences
 from svc.assistant.analyst.structured_answer import structured_answer
+from svc.assistant.analyst.yes_or_no import is_yes_no_question
 from svc.assistant.findings import AnyFinding, Finding, InputKind, with_facts
+from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
 from svc.assistant.turn import Answer, Step, Turn, TurnFile
+from svc.assistant.workers.payer import is_stopped
 from svc.assistant.workers.pool import Job, Workers
+from svc.assistant.workers.reading_budget import STOPPED
 from svc.assistant.workers.threads import in_thread
 from svc.messages import AnswerStatus, State
 from svc.untrusted.characters import on_one_line
@@ -83,6 +89,11 @@ async def further_question(turn: Turn, requested: RequestedFormat, tools: Tools)
     if is_form:
         is_whole = not question.strip() or (course.ask is not None and course.ask.kind is AskKind.SUMMARY)
         return FurtherQuestion(known=known, course=Course(way=Way.REPLY)) if is_whole else None
+    if turn.disabled_tools:
+        is_answered = course.reply is not None and course.reply.status is not AnswerStatus.NOT_ANSWERED
+        _, plan = await tools.plan(turn, requested.prompt)
+        if lacks_disabled(plan, known, is_answered=is_answered):
+            return FurtherQuestion(known=known, course=Course(way=Way.TASK))
     if course.way is Way.PLAN or (course.reply is not None and course.reply.status is AnswerStatus.NOT_ANSWERED):
         _, plan = await tools.plan(turn, requested.prompt)
         if (course.ask is None or course.ask.kind in _LISTS) and names_new_task(plan, known):
@@ -255,6 +266,7 @@ async def _window(turn: Turn, further: FurtherQuestion, tools: Tools) -> AsyncGe
         for skill in dict.fromkeys(call.skill for call in calls)
     ]
     found: list[AnyFinding] = []
+    unknown: list[str] = []
     if skills:
         question, _ = await tools.plan(turn, ask.text)
         plan = Plan(skills=tuple(skills))
@@ -262,37 +274,46 @@ async def _window(turn: Turn, further: FurtherQuestion, tools: Tools) -> AsyncGe
             async for outcome in outcomes:
                 if isinstance(outcome, SkillResult):
                     found += outcome.findings
+                    unknown += [name for name, text in outcome.left_out if text == WITHOUT_DAY]
                 else:
                     yield outcome
     again = {planned.skill.name for planned in skills}
+    if skills and is_stopped():
+        yield cannot_tell(ask.text, STOPPED)
+        return
+    if unknown:
+        yield cannot_tell(ask.text, f"{listed(unknown)} states no year, so the day of the week is not known")
+        return
     yield await in_thread(_window_reply, known, ask, found, again)
 
 
 def _window_reply(known: Known, ask: Ask, found: Sequence[AnyFinding], again: set[str]) -> ShortAnswer:
-    """What happened in a time of day."""
-    text, options = ask.text, ask.options
+    """What happened in a part of the time; the accepted logins alone if these are asked for."""
     rest = [one for skill, mine in by_skill(known.findings) if skill.name not in again for one in mine]
-    kept = [one for one in rest if _is_within(one, options)]
-    words = " and ".join(f"{name} {clock}" for name, clock in options.items())
     if not found and not any(times.span_of(one) for one in rest):
         return cannot_tell(
-            text, "no finding has a time, and no log that can be read again for a time of day is attached"
+            ask.text, "no finding has a time, and no log that can be read again for a time of day is attached"
         )
+    kept = [one for one in rest if _is_within(one, TimeWindow(**ask.options))]
     inside = [one for one in [*found, *kept] if one.kind not in SUMMARIES]
     if ask.names:
         inside = [one for name in ask.names for one in about(inside, name)]
     summaries = [one for one in found if one.kind in SUMMARIES]
+    words = f"{says_when(ask.options)}, in the log's own time"
     note = " The log was read again for it." if again else ""
+    noun, count = "finding", len(inside)
+    if asks_for_logins(ask.text):
+        inside = accepted_logins(inside)
+        noun, count = "accepted login", sum(getattr(one.facts, "count", 1) for one in inside)
+    yes = is_yes_no_question(ask.text) and not is_negated(ask.text)
     if not inside:
-        return ShortAnswer(markdown=f"**Nothing found {words}.**{note}", findings=summaries)
-    head = f"**{plural(len(inside), 'finding')} {words}.**{note}"
+        head = f"**{'No: n' if yes else 'N'}o {noun} {words}.**"
+        return ShortAnswer(markdown=f"{head}{note}", findings=summaries)
+    head = f"**{'Yes: ' if yes else ''}{plural(count, noun)} {words}.**{note}"
     return ShortAnswer(markdown="\n".join([head, "", *bulleted(inside, 12)]), findings=[*inside, *summaries])
 
 
-def _is_within(finding: AnyFinding, options: dict[str, str]) -> bool:
-    """Whether a finding has a time within the time of day; one that spans it counts."""
+def _is_within(finding: AnyFinding, window: TimeWindow) -> bool:
+    """Whether a finding begins or ends in the part of the time that was asked for."""
     span = times.span_of(finding)
-    if span is None:
-        return False
-    first, last = map(times.clock_of, span)
-    return last >= options.get("after", "") and first < options.get("before", "~")
+    return span is not None and any(map(window.has, span))

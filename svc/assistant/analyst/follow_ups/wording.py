@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from svc.assistant.analyst.follow_ups import times
-from svc.assistant.analyst.follow_ups.things import MEASURES, SUMMARIES, facts_of
 from svc.assistant.analyst.plan import PROMPT
+from svc.assistant.analyst.questions.things import MEASURES, SUMMARIES, facts_of
 from svc.assistant.findings import AnyFinding, Evidence, Severity
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, escape, plural

@@ -21,7 +21,11 @@ _VAGUE = frozenset(
 _HOST_FOR = {"source_address": "source_host", "destination_address": "destination_host"}
 _DOMAIN = re.compile(r"(?:[\w-]{1,63}\.){1,20}[A-Za-z][\w-]{1,62}\.?|localhost")
 _METHODS = frozenset(["get", "post", "head", "put", "delete", "options", "connect", "patch", "trace", "propfind"])
-_URL = re.compile(r"/|https?://|(?:GET|POST|HEAD|PUT|DELETE|OPTIONS|CONNECT|PATCH) ", re.IGNORECASE)
+_URL = re.compile(
+    r"/|https?://|(?:GET|POST|HEAD|PUT|DELETE|OPTIONS|CONNECT|PATCH) "
+    r"|[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}(?::\d{1,5})?(?:/|\Z)",
+    re.IGNORECASE,
+)
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _CLOCK = re.compile(r"\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?")
 _DAY = re.compile(r"\d{4}-\d\d-\d\d|\d\d?[/.]\d\d?[/.]\d{4}")
@@ -72,11 +76,13 @@ class ColumnMapping:
         self.kind = kind
         self.columns: dict[str, list[str]] = {}
         self.joined: dict[str, list[str]] = {}
-        self.outcome: Outcome = outcome_of_words
+        self._outcomes: dict[str, Outcome] = {}
         self._outcome_note = ""
         self._ranks: dict[tuple[str, str], int] = {}
         self._seen: set[str] = set()
+        self._names: dict[str, list[str]] = {}
         self._ignored = frozenset(kind.ignored) if kind is not None else frozenset()
+        self._named_by_kind = kind.other_columns() if kind is not None else frozenset()
         values: dict[str, list[str]] = {}
         for record in sample:
             for name, value in record.items():
@@ -88,20 +94,26 @@ class ColumnMapping:
         self._join(values)
         self._guess(values)
         self._settle_outcome(values)
-        self._known = frozenset(values)
         names = self.joined.get("time") or self.columns.get("time", [])
         sampled = [value for name in names[:1] for value in values.get(name, [])]
         if "time" in self.joined:
             sampled = [f"{value} 00:00" for value in sampled]
+        self._set_clock(sampled)
+        self.unused: list[str] = [name for name in values if not self.is_used(name)]
+
+    def _set_clock(self, sampled: Sequence[str]) -> None:
+        kind = self.kind
         is_utc = (kind is not None and kind.is_utc) or any(
             "utc" in plain_name(name) for name in self.columns.get("time", [])
         )
-        self.clock: Clock = clock(sampled, is_utc=is_utc)
-        self.unused = [name for name in values if not self.is_used(name)]
+        self._zone = "UTC" if is_utc else kind.zone if kind is not None else ""
+        self._zone_column = kind.zone_column if kind is not None else ""
+        self._clock: Clock = clock(sampled, unit=kind.time_unit if kind is not None else "")
 
     def _place(self, name: str) -> None:
         """Add a column to the roles that its name has."""
         self._seen.add(name)
+        self._names.setdefault(plain_name(name), []).append(name)
         for role, rank in _roles_of(name):
             own = self.kind.columns.get(role, []) if self.kind is not None else []
             plain = plain_name(name)
@@ -120,17 +132,30 @@ class ColumnMapping:
         self.columns[role].sort(key=lambda one: self._ranks[role, one])
 
     def _check(self, values: Mapping[str, list[str]]) -> None:
-        """Drop columns whose values do not look like their role; an address that is a name becomes a host."""
+        """Drop columns whose values do not look like their role; an address that is a name becomes a host.
+
+        The columns that the kind names are dropped only if no value is an address or a time.
+        """
         for role, (looks, share) in _LOOKS.items():
+            is_checked = role in _HOST_FOR or (role == "time" and not (self.kind and self.kind.time_unit))
             for name in list(self.columns.get(role, [])):
                 cells = values.get(name, [])
-                if not cells or sum(1 for cell in cells if looks(cell)) >= share * len(cells):
+                fitting = sum(1 for cell in cells if looks(cell))
+                if (
+                    not cells
+                    or fitting >= share * len(cells)
+                    or (self._is_own(role, name) and (fitting or not is_checked))
+                ):
                     continue
                 self._drop(role, name)
                 if role in _HOST_FOR and not any(looks_like_time(cell) for cell in cells[:5]):
                     self._add(_HOST_FOR[role], name, self._ranks[role, name] + 100)
         if self.kind is None:
             self._drop_shared("image", ("program",), unless="command")
+
+    def _is_own(self, role: str, name: str) -> bool:
+        """Whether the kind names this column for the role."""
+        return self.kind is not None and plain_name(name) in self.kind.columns.get(role, ())
 
     def _drop(self, role: str, name: str) -> None:
         self.columns[role].remove(name)
@@ -174,19 +199,25 @@ class ColumnMapping:
                     break
 
     def _settle_outcome(self, values: Mapping[str, list[str]]) -> None:
-        """Keep the columns that state success or failure, and decide how the first of them is read."""
-        names = self.columns.get("outcome", [])
-        best: str | None = None
-        for name in list(names):
+        """Keep the columns that state success or failure, and decide how each is read: the best, or all of the kind."""
+        if self.kind is not None and self.kind.outcomes:
+            self._outcomes = dict.fromkeys(self.columns.get("outcome", ()), _translated(self.kind.outcomes))
+            return
+        kept: list[str] = []
+        for name in list(self.columns.get("outcome", [])):
             cells = values.get(name, [])
             reader, note = outcome_reader(plain_name(name), cells)
             if sum(1 for cell in cells if reader(cell)) < 0.5 * len(cells):
                 self._drop("outcome", name)
-            elif best is None:
-                best, self.outcome, self._outcome_note = name, reader, note
-        if best is not None:
-            self.columns["outcome"] = [best]
+            elif not kept or self._is_own("outcome", name):
+                self._outcome_note = self._outcome_note if kept else note
+                kept.append(name)
+                self._outcomes[name] = reader
+        if kept:
+            self.columns["outcome"] = kept
             return
+        if self.kind is not None and self.kind.category == "activity":
+            return  # words of an action say what was done: a locked account did not fail
         for name in (*self.columns.get("action", ())[:1], *self.columns.get("message", ())[:1]):
             cells = values.get(name, [])
             if sum(1 for cell in cells if outcome_of_words(cell)) >= 0.5 * len(cells):
@@ -195,8 +226,10 @@ class ColumnMapping:
                 return
 
     def is_used(self, name: str) -> bool:
-        """Whether a column has a role."""
-        return any(name in names for names in (*self.columns.values(), *self.joined.values()))
+        """Whether a column has a role, or the kind names it for something else."""
+        return plain_name(name) in self._named_by_kind or any(
+            name in names for names in (*self.columns.values(), *self.joined.values())
+        )
 
     def has(self, *wanted: str) -> bool:
         """Whether all these roles have a column."""
@@ -204,8 +237,10 @@ class ColumnMapping:
 
     def learn(self, record: Mapping[str, str]) -> None:
         """Place columns that the sample did not have, by their names; JSON records may differ."""
+        if record.keys() <= self._seen:
+            return
         for name in record:
-            if name not in self._seen and name not in self._known:
+            if name not in self._seen:
                 self._place(name)
 
     def value(self, record: Mapping[str, str], role: str) -> str:
@@ -218,10 +253,32 @@ class ColumnMapping:
             return separator.join(value for name in names if (value := record.get(name)))
         return ""
 
+    def time(self, record: Mapping[str, str]) -> str:
+        """Return a record's time as ISO 8601; "" if it has none that can be read."""
+        cell = self.value(record, "time")
+        if not cell:
+            return ""
+        zone = self.named(record, self._zone_column) if self._zone_column else ""
+        return self._clock(cell, zone or self._zone)
+
+    def named(self, record: Mapping[str, str], plain: str) -> str:
+        """Return a record's value in the column with this plain name; "" if it has none."""
+        for name in self._names.get(plain, ()):
+            if value := record.get(name):
+                return value
+        return ""
+
+    def outcome(self, record: Mapping[str, str]) -> str:
+        """Return SUCCESS, FAILURE or "" for a record."""
+        for name in self.columns.get("outcome", ()):
+            if cell := record.get(name):
+                return self._outcomes.get(name, outcome_of_words)(cell)
+        return self.kind.outcomes.get("", "") if self.kind is not None else ""
+
     def stated(self) -> tuple[str, ...]:
         """Return the mapping as it is shown: ``time=TimeGenerated``."""
         found = [f"{role.replace('_', ' ')}={' + '.join(names)}" for role, names in self.joined.items()]
-        for role in roles():
+        for role in dict.fromkeys((*roles(), *self.columns)):
             if role in self.columns:
                 note = f" ({self._outcome_note})" if role == "outcome" and self._outcome_note else ""
                 found.append(f"{role.replace('_', ' ')}={self.columns[role][0]}{note}")
@@ -247,3 +304,12 @@ def _roles_of(name: str) -> tuple[tuple[str, int], ...]:
             if candidate in names:
                 found.setdefault(role, names.index(candidate) + penalty)
     return tuple(found.items())
+
+
+def _translated(outcomes: Mapping[str, str]) -> Outcome:
+    by_cell = {cell.lower(): found for cell, found in outcomes.items()}
+
+    def read(cell: str) -> str:
+        return by_cell.get(cell.strip().lower(), by_cell.get("*", ""))
+
+    return read

@@ -70,7 +70,7 @@ def _negated(cell: str) -> str:
 
 
 def _http_status(cell: str) -> str:
-    return (SUCCESS if cell.strip()[:1] in ("2", "3") else FAILURE) if cell.strip() else ""
+    return (SUCCESS if cell.strip()[:1] in ("1", "2", "3") else FAILURE) if cell.strip() else ""
 
 
 def _zero_is_success(cell: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO, cast
 
 from svc.assistant.findings import Gap
-from svc.assistant.log_readers import auditd, cloudtrail, syslog, web_server, windows_json
+from svc.assistant.log_readers import auditd, cloudtrail, syslog, web_server, windows_json, windows_xml
 from svc.assistant.log_readers.json_objects import object_of
 from svc.assistant.log_readers.lines import MAX_LINE_BYTES, ReadItem, Unread
 from svc.assistant.log_readers.tables.mapping import ColumnMapping
@@ -41,6 +41,7 @@ _READERS: tuple[tuple[str, Callable[[bytes], bool], _Reader], ...] = (
     ("CloudTrail records", cloudtrail.is_cloudtrail, cloudtrail.read),
     ("journal entries", syslog.is_journal, syslog.read),
     ("Windows events", _is_windows_json, windows_json.read),
+    ("Windows events", lambda head: head.lstrip().startswith(b"<Event"), windows_xml.read_lines),
     ("web server lines", web_server.is_web_log, web_server.read),
     ("syslog lines", syslog.is_syslog, syslog.read),
 )
@@ -53,7 +54,7 @@ class RawLines:
         self._mapping = mapping
         self._reader: _Reader = syslog.read
         self._is_composed = False
-        self.what = ""
+        self.what: str = ""
         for column in mapping.columns.get("message", ()):
             cells = [_line(cell) for record in sample if (cell := record.values.get(column))]
             if cells and self._recognise(cells, sample):
@@ -66,7 +67,7 @@ class RawLines:
             if matches(head):
                 self.what, self._reader = what, reader
                 return True
-        are_logins = sum(1 for cell in cells if _SSHD.match(cell)) >= _LOGIN_SHARE * len(cells)
+        are_logins = sum(map(is_sshd, cells)) >= _LOGIN_SHARE * len(cells)
         if are_logins or (self._mapping.has("program", "time") and not self._mapping.has("command")):
             self.what, self._is_composed = "syslog messages", True
         return self._is_composed
@@ -82,7 +83,7 @@ class RawLines:
             record = stream.record(item.number)
             if record is not None:
                 self._place(item, record)
-            yield from _logins(item)
+            yield from with_logins(item)
         if stream.without:
             yield Gap(text=f"{stream.without:,} records have no text in the column {self._column}")
             yield Unread(stream.without)
@@ -94,15 +95,14 @@ class RawLines:
         value = self._mapping.value
         host = value(record.values, "host").replace(" ", "-") or "-"
         program = value(record.values, "program").replace(" ", "-")
-        program = program or ("sshd" if _SSHD.match(text) else "message")
-        time = self._mapping.clock(value(record.values, "time")) or "1970-01-01T00:00:00"
+        program = program or ("sshd" if is_sshd(text) else "message")
+        time = self._mapping.time(record.values) or "1970-01-01T00:00:00"
         return f"{time} {host} {program}: {text}"
 
     def _place(self, event: Event, record: TableRecord) -> None:
         event.number, event.offset = record.number, record.offset
         if not event.time or event.time.startswith("--") or self._is_composed:
-            time = self._mapping.value(record.values, "time")
-            event.time = self._mapping.clock(time) if time else ""
+            event.time = self._mapping.time(record.values)
         if event.host in ("", "-"):
             event.host = self._mapping.value(record.values, "host")
 
@@ -111,7 +111,12 @@ def _line(cell: str) -> str:
     return cell.replace("\r", " ").replace("\n", " ").strip()
 
 
-def _logins(event: Event) -> Iterator[Event]:
+def is_sshd(text: str) -> bool:
+    """Return whether a message is sshd's about a login."""
+    return _SSHD.match(text) is not None
+
+
+def with_logins(event: Event) -> Iterator[Event]:
     """Yield an event; one of sshd about a login as a login, as often as it was repeated."""
     found = _SSHD.match(event.fields.get("message", "")) if event.service in ("sshd", "syslog") else None
     if found is None:

@@ -7,7 +7,7 @@ depends on the file's name. What was recognised but is not read is reported.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import chain, islice
 from typing import BinaryIO
@@ -15,22 +15,21 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.findings import Gap
-from svc.assistant.log_readers.flatten import flatten
-from svc.assistant.log_readers.json_objects import object_of
 from svc.assistant.log_readers.lines import ReadAs, ReadItem, Unread
-from svc.assistant.log_readers.tables.kinds import Kind, kind_of, plain_name
-from svc.assistant.log_readers.tables.mapping import MAX_SAMPLE, ColumnMapping
+from svc.assistant.log_readers.tables import user_sources
+from svc.assistant.log_readers.tables.cells import RawColumn, expanded
+from svc.assistant.log_readers.tables.kinds import Kind
+from svc.assistant.log_readers.tables.mapping import MAX_SAMPLE
 from svc.assistant.log_readers.tables.raw_lines import RawLines
-from svc.assistant.log_readers.tables.records import Form, TableRecord, form_of
-from svc.assistant.log_readers.tables.row_events import RowEvents
+from svc.assistant.log_readers.tables.records import Form, JsonForm, TableRecord, form_of
+from svc.assistant.log_readers.tables.routes import Routes
+from svc.untrusted.markup import plural
 
 HEAD_BYTES = 65_536
-MAX_JSON_CELL = 65_536
 MAX_NAMED = 8  # columns in a message
+MAX_KINDS_NAMED = 4
+LEFT_OUT = "records are not events, by the definition of their kind, and were left out"
 _STATED_OF_RAW = ("time=", "host=", "program=", "message=")  # what the lines get from the other columns
-_JSON_COLUMNS = frozenset(
-    ["auditdata", "raw", "message", "payload", "body", "log", "eventoriginal", "rawevent", "data"]
-)
 
 
 class Recognised(msgspec.Struct, frozen=True):
@@ -44,24 +43,31 @@ class Recognised(msgspec.Struct, frozen=True):
 _NOTHING = Recognised(None, is_events=False)
 
 
-@lru_cache(maxsize=8)
 def recognise(head: bytes) -> Recognised:
     """Return what kind of table starts with ``head``."""
-    head = head[:HEAD_BYTES]
+    state, _ = user_sources.load()
+    return _recognised(head[:HEAD_BYTES], state)
+
+
+@lru_cache(maxsize=8)
+def _recognised(head: bytes, _definitions: tuple[object, ...]) -> Recognised:
+    return recognised_now(head)
+
+
+def recognised_now(head: bytes) -> Recognised:
+    """Return what kind of table starts with ``head``, with the definitions that are loaded."""
     text = _decoded(head)
     form = None if "\x00" in text else form_of(text)  # a program's strings can look like the names of columns
     if form is None:
         return _NOTHING
-    sample = list(islice(_records(form, io.BytesIO(head)), MAX_SAMPLE))
-    if not sample:
+    table = _OpenTable(form, io.BytesIO(head))
+    if not table.sample:
         return _NOTHING
-    kind = _kind(sample)
+    kind, columns = table.routes.kind, tuple(table.sample[0].values)
     if kind is not None and kind.unread:
-        return Recognised(kind, is_events=False, columns=tuple(sample[0].values))
-    mapping = ColumnMapping(kind, [record.values for record in sample])
-    rows = RowEvents(mapping, [record.values for record in sample])
-    is_events = rows.is_usable or bool(RawLines(mapping, sample).what)
-    return Recognised(kind, is_events=is_events, columns=tuple(sample[0].values))
+        return Recognised(kind, is_events=False, columns=columns)
+    is_events = table.routes.rows.is_usable or bool(RawLines(table.routes.mapping, table.sample).what)
+    return Recognised(kind, is_events=is_events, columns=columns)
 
 
 def is_known_export(head: bytes) -> bool:
@@ -103,69 +109,100 @@ def _decoded(head: bytes) -> str:
     return head.decode("utf-8", errors="replace")
 
 
-def _kind(sample: list[TableRecord]) -> Kind | None:
-    """Return the kind of the first record whose columns show it; JSON records may differ."""
-    seen: set[frozenset[str]] = set()
-    for record in sample:
-        columns = frozenset(map(plain_name, record.values))
-        if columns in seen:
-            continue
-        seen.add(columns)
-        if (kind := kind_of(columns)) is not None:
-            return kind
-    return kind_of(frozenset(plain_name(name) for record in sample for name in record.values))
+class _OpenTable:
+    """A table that is open: its form, its kinds, and its records from the first."""
+
+    def __init__(self, form: Form, content: BinaryIO) -> None:
+        self.form = form
+        self._start(content)
+        kind = self.routes.kind
+        if kind is not None and kind.each and isinstance(form, JsonForm):
+            form.each = f"{self.routes.prefix}.{kind.each}".removeprefix(".")
+            self._start(content)
+
+    def _start(self, content: BinaryIO) -> None:
+        content.seek(0)
+        records = expanded(self.form.records(content))
+        self.sample = list(islice(records, MAX_SAMPLE))
+        self.routes = Routes(self.form.header, self.sample)
+        if self.routes.kind is None and self._add_raw_columns():
+            records = self._raw.added(records)
+        self.records = chain(self.sample, records)
+
+    def _add_raw_columns(self) -> bool:
+        """Add the columns of log lines in a cell; whether there are such."""
+        self._raw = RawColumn(self.routes.mapping.columns.get("message", ()), self.sample)
+        if self._raw.name:
+            self.sample = list(self._raw.added(self.sample))
+            self.routes = Routes((), self.sample)
+        return bool(self._raw.name)
 
 
-def _records(form: Form, content: BinaryIO) -> Iterator[TableRecord]:
-    """Yield the records; a cell that holds a JSON object adds its members."""
-    for record in form.records(content):
-        for name, cell in list(record.values.items()):
-            if not cell.startswith("{") or len(cell) > MAX_JSON_CELL or plain_name(name) not in _JSON_COLUMNS:
-                continue
-            found = object_of(cell)
-            if isinstance(found, dict):
-                inner: dict[str, str] = {}
-                flatten(inner, "", found)
-                for member, value in inner.items():
-                    record.values.setdefault(member, value)
-        yield record
+def read(content: BinaryIO, *, is_loaded: bool = False) -> Iterator[ReadItem]:
+    """Yield how the table was read, then its events; an event's number is its line, or its position in a list.
 
-
-def read(content: BinaryIO) -> Iterator[ReadItem]:
-    """Yield how the table was read, then its events; an event's number is its line, or its position in a list."""
+    ``is_loaded``: use the definitions that are loaded, and do not look for the user's.
+    """
+    for one in () if is_loaded else user_sources.load()[1]:
+        yield Gap(text=f"source definition {one.name} cannot be used: {one.reason}")
     head = content.read(HEAD_BYTES)
-    content.seek(0)
     form = form_of(_decoded(head))
-    if form is None:
-        return
-    records = _records(form, content)
-    sample = list(islice(records, MAX_SAMPLE))
-    kind = _kind(sample)
-    mapping = ColumnMapping(kind, [record.values for record in sample])
-    raw = RawLines(mapping, sample) if kind is None else None
-    everything = chain(sample, records)
+    if form is not None:
+        yield from read_form(form, content)
+
+
+def read_form(form: Form, content: BinaryIO) -> Iterator[ReadItem]:
+    """Yield how a table of this form was read, then its events."""
+    table = _OpenTable(form, content)
+    routes, mapping = table.routes, table.routes.mapping
+    raw = RawLines(mapping, table.sample) if routes.kind is None else None
     if raw is not None and raw.what:
         stated = tuple(one for one in mapping.stated() if one.startswith(_STATED_OF_RAW))
         yield ReadAs(f"{form.name} with {raw.what}", stated, tuple(mapping.unused))
-        yield from raw.read(everything)
+        yield from raw.read(table.records)
     else:
-        name = kind.name if kind is not None else form.name
+        name = routes.kind.name if routes.kind is not None else form.name
         yield ReadAs(f"{name} (mapped columns)", mapping.stated(), tuple(mapping.unused))
-        yield from _events(RowEvents(mapping, [record.values for record in sample]), everything)
+        yield from _events(routes, table.records)
+        if len(routes.read) > 1:
+            yield ReadAs(f"{_names(routes)} (mapped columns)", mapping.stated(), tuple(mapping.unused))
     yield from form.gaps()
 
 
-def _events(rows: RowEvents, records: Iterator[TableRecord]) -> Iterator[ReadItem]:
-    skipped, first, untimed = 0, 0, 0
-    for record in records:
+def _names(routes: Routes) -> str:
+    """Return the kinds that were read, most records first."""
+    names = [name for name, _ in routes.read.most_common()]
+    listed = (
+        names if len(names) <= MAX_KINDS_NAMED else [*names[:MAX_KINDS_NAMED], f"{len(names) - MAX_KINDS_NAMED} more"]
+    )
+    return " and ".join([", ".join(listed[:-1]), listed[-1]])
+
+
+def _events(routes: Routes, records: Iterable[TableRecord]) -> Iterator[ReadItem]:
+    skipped, first, untimed, left_out = 0, 0, 0, 0
+    for found in records:
+        rows, record = routes.of(found)
+        if rows is None:
+            continue
         event = rows.event(record)
+        if event is None and rows.is_left_out:
+            left_out += 1
+            continue
         if event is None:
             skipped, first = skipped + 1, first or record.number
             continue
         untimed += not event.time
         yield event
     if skipped:
-        yield Gap(text=f"{skipped:,} records have no columns of an event; the first is at {first:,}")
+        yield Gap(text=f"{plural(skipped, 'record')} without a column of an event; the first is at {first:,}")
         yield Unread(skipped)
+    for (name, what), count in routes.unread.items():
+        yield Gap(text=f"{count:,} records look like a {name}; {what}")
+        yield Unread(count)
+    if left_out:
+        yield Gap(text=f"{left_out:,} {LEFT_OUT}")
     if untimed:
         yield Gap(text=f"{untimed:,} records have no time that could be read")
+    for kind in routes.kinds_read():
+        if kind.lacks:
+            yield Gap(text=f"{kind.name}: {kind.lacks}")

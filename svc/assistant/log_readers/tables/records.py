@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO, NamedTuple, Protocol
 
 from svc.assistant.findings import Gap
@@ -19,7 +19,8 @@ from svc.assistant.log_readers.flatten import flatten
 from svc.assistant.log_readers.json_objects import Skipped, read_objects
 from svc.assistant.log_readers.lines import Lines, Unread, split_lines
 from svc.assistant.log_readers.syslog import is_syslog
-from svc.assistant.log_readers.tables.kinds import is_known_name, line_patterns, plain_name, roles
+from svc.assistant.log_readers.tables.kinds import is_known_name, kind_of, line_layouts, plain_name, roles
+from svc.assistant.log_readers.tables.nested_rows import rows_of
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS
 
 MAX_COLUMNS = 300
@@ -27,7 +28,7 @@ MAX_CELL_CHARS = 262_144
 LINE_SHARE = 0.6  # of the first lines that must have the form
 SAMPLE_LINES = 50
 MIN_PAIRS = 5  # key=value pairs in a line, members of a record inside another object
-_WRAPPERS = ("result", "_source", "event", "Event", "record", "log", "data")
+_WRAPPERS = ("result", "_source", "node", "event", "Event", "record", "log", "data")
 _SYSLOG_LEAD = re.compile(r"\s*(?:<\d{1,3}>)?(?:1 )?")
 
 
@@ -41,9 +42,10 @@ class TableRecord(NamedTuple):
 
 
 class Form(Protocol):
-    """One form of table, for one file."""
+    """One form of table, for one file. ``header`` has the columns that its head names, known once a record is read."""
 
     name: str
+    header: tuple[str, ...]
 
     def records(self, content: BinaryIO) -> Iterator[TableRecord]:
         """Yield the records in the file's order."""
@@ -52,20 +54,31 @@ class Form(Protocol):
         """Yield what could not be read."""
 
 
+_SHOWN = json.JSONEncoder(ensure_ascii=False)
+
+
 class JsonForm:
     """Objects in any arrangement."""
 
     name = "JSON records"
+    header: tuple[str, ...] = ()
 
     def __init__(self) -> None:
         self._skipped = Skipped()
+        self.each = ""
+        """The path of an array whose items are events of their own, with the rest of the object."""
 
     def records(self, content: BinaryIO) -> Iterator[TableRecord]:
         """Yield the objects, flat."""
-        for number, found in read_objects(content, self._skipped):
-            values: dict[str, str] = {}
-            flatten(values, "", _unwrapped(found))
-            yield TableRecord(number, None, values, json.dumps(found, ensure_ascii=False)[:MAX_EXCERPT_CHARS])
+        self._skipped = Skipped()
+        path = self.each.split(".") if self.each else []
+        objects = read_objects(content, self._skipped, _is_record)
+        for number, found in ((number, one) for number, outer in objects for one in rows_of(outer)):
+            for item in _each(_unwrapped(found), path) if path else (_unwrapped(found),):
+                values: dict[str, str] = {}
+                flatten(values, "", item)
+                shown = item if path else found
+                yield TableRecord(number, None, values, _SHOWN.encode(shown)[:MAX_EXCERPT_CHARS])
 
     def gaps(self) -> Iterator[Gap | Unread]:
         """Yield what was damaged."""
@@ -78,31 +91,67 @@ def _unwrapped(found: dict[str, object]) -> dict[str, object]:
         return found
     for name in _WRAPPERS:
         inner = found.get(name)
-        if isinstance(inner, dict) and len(inner) >= MIN_PAIRS:
-            return {key: value for key, value in found.items() if key != name and not isinstance(value, dict)} | inner
+        if isinstance(inner, dict) and len(inner) >= MIN_PAIRS and kind_of(frozenset(map(plain_name, found))) is None:
+            return {key: value for key, value in found.items() if key != name} | inner
     return found
+
+
+def _is_record(found: dict[str, object]) -> bool:
+    """Whether an object is a record of a known kind, which may have a list of objects, too."""
+    values: dict[str, str] = {}
+    flatten(values, "", found)
+    return kind_of(frozenset(map(plain_name, values))) is not None
+
+
+def _each(found: dict[str, object], path: list[str]) -> Iterator[dict[str, object]]:
+    """Yield the object for each item of the array at ``path``, with the item in its place; as it is without one."""
+    name, *rest = path
+    inner = found.get(name)
+    if rest:
+        items = _each(inner, rest) if isinstance(inner, dict) else ()
+    else:
+        items = (item for item in inner if isinstance(item, dict)) if isinstance(inner, list) else ()
+    is_empty = True
+    for item in items:
+        is_empty = False
+        yield {**found, name: item}
+    if is_empty:
+        yield found
 
 
 _LineParser = Callable[[str], dict[str, str] | None]
 
 
 class LineForm:
-    """Each line is a record; lines that start with ``skip`` are not."""
+    """Each line is a record; lines that start with ``skip`` or match ``skipped`` are not."""
 
-    def __init__(self, name: str, parse: _LineParser, *, skip: str = "", header: int = 0) -> None:
+    def __init__(
+        self,
+        name: str,
+        parse: _LineParser,
+        *,
+        skip: str = "",
+        skipped: re.Pattern[str] | None = None,
+        header_line: int = 0,
+        header: Sequence[str] = (),
+    ) -> None:
         self.name = name
-        self._parse = parse
+        self.header: tuple[str, ...] = tuple(header)
+        self.parse = parse
         self._skip = skip
-        self._header = header
+        self._skipped = skipped
+        self._header_line = header_line
         self._lines: Lines | None = None
 
     def records(self, content: BinaryIO) -> Iterator[TableRecord]:
         """Yield the lines that have the form."""
         lines = self._lines = Lines(content)
         for number, offset, line in lines:
-            if number == self._header or (self._skip and line.startswith(self._skip)):
+            if number == self._header_line or (self._skip and line.startswith(self._skip)):
                 continue
-            values = self._parse(line)
+            values = self.parse(line)
+            if values is None and self._skipped is not None and self._skipped.match(line) is not None:
+                continue
             if values is None:
                 lines.foreign.append(number)
             else:
@@ -118,6 +167,7 @@ class CsvForm:
 
     def __init__(self, header_line: int, separator: str) -> None:
         self.name = "TSV table" if separator == "\t" else "CSV table"
+        self.header: tuple[str, ...] = ()
         self._header_line, self._separator = header_line, separator
         self._broken = 0
         self._lines: Lines | None = None
@@ -128,7 +178,7 @@ class CsvForm:
         self._lines = Lines(content)
         text = _Numbered(self._lines, self._header_line)
         rows = csv.reader(text, delimiter=self._separator)
-        header: list[str] = []
+        self.header = ()
         while True:
             text.begin()
             try:
@@ -138,14 +188,14 @@ class CsvForm:
             except csv.Error:
                 self._broken += 1
                 continue
-            if not header:
-                header = [name.strip() for name in row[:MAX_COLUMNS]]
+            if not self.header:
+                self.header = tuple(name.strip() for name in row[:MAX_COLUMNS])
                 continue
             if not any(row):
                 continue
-            values = {name: value for name, value in zip(header, row, strict=False) if value and name}
-            if len(row) > len(header):
-                values.setdefault("message", row[len(header)])  # Event Viewer has no header for the last column
+            values = {name: value for name, value in zip(self.header, row, strict=False) if value and name}
+            if len(row) > len(self.header):
+                values.setdefault("message", row[len(self.header)])  # Event Viewer has no header for the last column
             yield TableRecord(text.first, text.offset, values, self._separator.join(row)[:MAX_EXCERPT_CHARS])
 
     def gaps(self) -> Iterator[Gap | Unread]:
@@ -185,7 +235,7 @@ class _Numbered:
 def form_of(text: str) -> Form | None:
     """Return how to read a file that starts with ``text``; None if it is no table."""
     body = text.lstrip("\ufeff \t\r\n")
-    if body.startswith(("{", "[{")) or re.match(r"\[\s*\{", body):
+    if body.startswith(("{", "[{", '"{')) or re.match(r"\[\s*[\[{]", body):
         return JsonForm()
     lines = [line for line in split_lines(text.lstrip("\ufeff"))[: 2 * SAMPLE_LINES] if line.strip()][:SAMPLE_LINES]
     if not lines:
@@ -199,10 +249,15 @@ def _commented(lines: list[str]) -> Form | None:
         if not line.startswith("#"):
             return None
         if line.startswith("#fields\t"):
-            return LineForm("Zeek log", _columns_parser(line.split("\t")[1:], "\t", unset="-"), skip="#")
+            return _form_with_columns("Zeek log", line.split("\t")[1:], "\t", skip="#")
         if line.startswith("#Fields:"):
-            return LineForm("W3C log", _columns_parser(line[8:].split(), " ", unset="-"), skip="#")
+            return _form_with_columns("W3C log", line[8:].split(), " ", skip="#")
     return None
+
+
+def _form_with_columns(name: str, columns: list[str], separator: str, *, skip: str = "", header_line: int = 0) -> Form:
+    parse = _columns_parser(columns, separator, unset="-")
+    return LineForm(name, parse, skip=skip, header_line=header_line, header=columns)
 
 
 def _columns_parser(columns: list[str], separator: str, *, unset: str) -> _LineParser:
@@ -217,13 +272,24 @@ def _columns_parser(columns: list[str], separator: str, *, unset: str) -> _LineP
     return parse
 
 
-def _by_lines(lines: list[str]) -> Form | None:
-    """Return the form of lines with a fixed layout: CEF, LEEF, and the patterns of ``kinds.toml``."""
-    parsers = [("CEF log", _cef), ("LEEF log", _leef)]
-    for name, parse in (*parsers, *((name, _pattern_parser(pattern)) for name, pattern in line_patterns())):
+def _by_lines(lines: list[str]) -> LineForm | None:
+    """Return the form of lines with a fixed layout: CEF, LEEF, and the patterns of ``sources/``."""
+    known: tuple[tuple[str, _LineParser], ...] = (("CEF log", _cef), ("LEEF log", _leef))
+    for name, parse in known:
         if _share(lines, parse) >= LINE_SHARE:
             return LineForm(name, parse)
+    for layout in line_layouts():
+        parse = _pattern_parser(layout.record)
+        kept = [line for line in lines if layout.heading.match(line) is None]
+        if kept and _share(kept, parse) >= LINE_SHARE:
+            return LineForm(layout.name, parse, skipped=layout.heading)
     return None
+
+
+def parser_of_lines(lines: list[str]) -> _LineParser | None:
+    """Return what parses these lines as named values; None if they have none."""
+    form = _by_lines(lines[:SAMPLE_LINES]) or _pairs_form(lines[:SAMPLE_LINES])
+    return form.parse if form is not None else None
 
 
 def _share(lines: list[str], parse: _LineParser) -> float:
@@ -233,15 +299,18 @@ def _share(lines: list[str], parse: _LineParser) -> float:
 def _pattern_parser(pattern: re.Pattern[str]) -> _LineParser:
     def parse(line: str) -> dict[str, str] | None:
         found = pattern.match(line)
-        return (
-            None
-            if found is None
-            else {name: cell for name, cell in found.groupdict().items() if cell not in ("-", None)}
-        )
+        if found is None:
+            return None
+        cells = {name: cell for name, cell in found.groupdict().items() if cell not in ("-", None)}
+        for name in [name for name in cells if name.endswith(_LABELS)]:
+            cells[name.removesuffix(_LABELS)] = _LENGTH.sub(".", cells.pop(name)).strip(".")
+        return cells
 
     return parse
 
 
+_LABELS = "_labels"
+_LENGTH = re.compile(r"\(\d{1,2}\)")
 _CEF_PAIR = re.compile(r"(?:^| )([A-Za-z][\w.\[\]-]{0,60})=")
 _ESCAPED = re.compile(r"\\([|=\\])")
 
@@ -293,7 +362,7 @@ def _spaced(lines: list[str]) -> Form | None:
     if len(names) < 4 or "," in lines[0] or not _are_names(names) or not rows:
         return None
     if all(len(row.split(" ")) == len(names) for row in rows):
-        return LineForm("table", _columns_parser(names, " ", unset="-"), header=1)
+        return _form_with_columns("table", names, " ", header_line=1)
     return None
 
 
@@ -323,6 +392,9 @@ def _are_names(cells: list[str]) -> bool:
 _PAIR = re.compile(r"""(?:^|[ ,;\t])([A-Za-z_][\w.-]{0,60})=("(?:[^"\\]|\\.)*"|[^ ,;\t"]*)""")
 
 
+_LEADING_TIME = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:?\d\d)?")
+
+
 def _pairs(line: str) -> dict[str, str] | None:
     """Parse a line of key=value pairs; None if it has fewer than MIN_PAIRS."""
     start = _SYSLOG_LEAD.match(line)
@@ -330,11 +402,15 @@ def _pairs(line: str) -> dict[str, str] | None:
     if len(found) < MIN_PAIRS:
         return None
     values = {name: value.strip('"') for name, value in found[:MAX_COLUMNS] if value.strip('"')}
+    if (time := _LEADING_TIME.match(line)) is not None and not any(
+        plain_name(one) in roles()["time"] for one in values
+    ):
+        values["time"] = time[0]
     if "SRC" in values and "action" not in values and (action := netfilter_action(line)):
         values["action"] = action
     return values
 
 
-def _pairs_form(lines: list[str]) -> Form | None:
+def _pairs_form(lines: list[str]) -> LineForm | None:
     is_other = is_audit_log("\n".join(lines).encode()) or is_syslog("\n".join(lines).encode())
     return LineForm("key=value log", _pairs) if not is_other and _share(lines, _pairs) >= LINE_SHARE else None

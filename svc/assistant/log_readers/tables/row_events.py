@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import islice
 
-from svc.assistant.log_readers.tables.kinds import plain_name
+from svc.assistant.log_readers.tables.declared import Systems, as_windows, without_devices
+from svc.assistant.log_readers.tables.kinds import Field, Kind, When, plain_name
 from svc.assistant.log_readers.tables.mapping import ColumnMapping, address_of
 from svc.assistant.log_readers.tables.outcome import outcome_of_words
 from svc.assistant.log_readers.tables.records import TableRecord
+from svc.assistant.log_readers.tables.windows_rows import WindowsRows, verdict_of
 from svc.assistant.log_readers.web_server import add_request, add_target
+from svc.assistant.log_readers.windows import category_of
 from svc.assistant.sigma.event import Event
 
-MAX_FIELDS = 200
-_ACTIVITY = "activity"  # in kinds.toml: an event without one of Sigma's categories
+MAX_FIELDS = 300
+MAX_ID_DIGITS = 10
+_ACTIVITY = "activity"  # in ``sources/``: an event without one of Sigma's categories
 LOGIN = re.compile(
     r"log(?:ged|s)?[-_ .]?[io]n(?:\b|_|[A-Z]|failed|success|s\b)|sign[-_ .]?(?:ed)?[-_ .]?in|authenticat|password"
     r"|session[._ ]start|\bssh\b|\bvpn\b|\bauth\b|\bmfa\b",
@@ -51,11 +56,60 @@ _FIELDS: dict[str, Mapping[str, tuple[str, ...]]] = {
     "file_event": {"file": ("TargetFilename",), "image": ("Image",), "user": ("User",), "hashes": ("Hashes",)},
     "registry_set": {"registry": ("TargetObject",), "details": ("Details",), "image": ("Image",)},
     "": {"action": ("Action",), "user": ("User",), "source_address": ("SourceIp",), "file": ("TargetFilename",),
-         "destination_address": ("DestinationIp",)},
+         "destination_address": ("DestinationIp",), "target": ("Target",)},
 }  # fmt: skip
 """The fields that get the value of a role, by category."""
+_FIELDS |= dict.fromkeys(("file_access", "file_change", "file_delete", "file_rename"), _FIELDS["file_event"])
+_FIELDS |= dict.fromkeys(("registry_add", "registry_delete", "registry_event"), _FIELDS["registry_set"])
+CATEGORIES = frozenset(
+    [*filter(None, _FIELDS), _ACTIVITY, "antivirus", "application", "create_remote_thread", "create_stream_hash",
+     "database", "driver_load", "image_load", "pipe_created", "process_access", "process_tampering", "ps_module",
+     "ps_script", "raw_access_thread", "wmi_event"]
+)  # fmt: skip
+"""What a definition may give as a category: Sigma's, and our own."""
+MEMBERS = ".*"  # at the end of a field's name: all members of its column
+OWN_ROLES = ("registry", "details", "target")  # roles without common names
 _PROCESS = (("command",), ("image", "parent_image"), ("image", "process_id"))
-_WEB_HOST = re.compile(r"(?:https?|ftp)://(?:[^/@\s]{0,200}@)?([^/:\s]{1,255})|([^/:\s]{1,255}):\d+", re.IGNORECASE)
+_WEB_HOST = re.compile(
+    r"(?:https?|ftp)://(?:[^/@\s]{0,200}@)?([^/:\s]{1,255})|([^/:\s]{1,255})(?::\d+|/|\Z)", re.IGNORECASE
+)
+
+
+_NO_RULE = When(column="", matches="")
+
+
+class _Condition:
+    """A ``when`` of a kind, compiled."""
+
+    def __init__(self, rule: When) -> None:
+        self.rule = rule
+        self._wanted = [(name, re.compile(shape)) for name, shape in ((rule.column, rule.matches), *rule.also.items())]
+        self._others = [(name, re.compile(shape)) for name, shape in rule.unless.items()]
+
+    def fits(self, mapping: ColumnMapping, values: Mapping[str, str]) -> bool:
+        """Whether a record is what the condition describes."""
+        return all(shape.search(mapping.named(values, name)) for name, shape in self._wanted) and not any(
+            shape.search(mapping.named(values, name)) for name, shape in self._others
+        )
+
+
+class _FieldRule:
+    """A field of a kind, compiled."""
+
+    def __init__(self, name: str, rule: Field) -> None:
+        self.name = name
+        self._rule = rule
+        self._part = re.compile(rule.part) if rule.part else None
+
+    def value(self, mapping: ColumnMapping, values: Mapping[str, str]) -> str:
+        """Return a record's value of the field; "" if it has none."""
+        rule = self._rule
+        found = [cell for column in rule.columns if (cell := mapping.named(values, column))]
+        text = "" if not found else found[0] if rule.joined is None else rule.joined.join(found)
+        if self._part is not None:
+            match = self._part.search(text)
+            text = (match[1] or "") if match else ""
+        return rule.values.get(text, rule.values.get("*", text)) if text else ""
 
 
 class RowEvents:
@@ -64,8 +118,20 @@ class RowEvents:
     def __init__(self, mapping: ColumnMapping, sample: Sequence[Mapping[str, str]]) -> None:
         self._mapping = mapping
         self._kind = mapping.kind
-        self._when = [(rule.column, re.compile(rule.matches), rule) for rule in (self._kind.when if self._kind else ())]
+        self._conditions = [_Condition(rule) for rule in (self._kind.when if self._kind else ())]
+        rules = self._kind.field_rules() if self._kind else {}
+        self._field_rules = [_FieldRule(*item) for item in rules.items() if not item[0].endswith(MEMBERS)]
+        self._members = {
+            column: name.removesuffix(MEMBERS)
+            for name, rule in rules.items()
+            if name.endswith(MEMBERS)
+            for column in rule.columns
+        }
+        self._when_fields = {id(one.rule): _fields_of(one.rule) for one in self._conditions}
+        self._systems = Systems(self._kind) if self._kind is not None and self._kind.systems else None
+        self._windows = WindowsRows(self._kind, mapping) if self._kind is not None and self._kind.is_windows else None
         self._shapes: dict[frozenset[str], str] = {}
+        self.is_left_out: bool = False
         actions = [action for record in sample if (action := mapping.value(record, "action"))]
         self._are_named = any(LOGIN.search(action) for action in actions)
         is_outcome = mapping.columns.get("action") == mapping.columns.get("outcome")  # its values are outcomes
@@ -73,64 +139,123 @@ class RowEvents:
         self._is_login_table = any(_LOGIN_NAME.search(name) for record in sample[:1] for name in record)
         commands = " ".join(mapping.value(record, role) for record in sample for role in ("image", "command"))
         self._system = "windows" if _WINDOWS.search(commands) else "linux"
-        self.is_usable = self._kind is not None or any(self._shape(record) != "-" for record in sample)
+        self.is_usable: bool = self._kind is not None or any(self._shape(record) != "-" for record in sample)
 
     def event(self, record: TableRecord) -> Event | None:
-        """Return the event of a record; None if it has nothing that an event has."""
+        """Return the event of a record; None if it has no part of an event, or if its kind leaves it out.
+
+        ``is_left_out`` then says which.
+        """
         mapping, values = self._mapping, record.values
         mapping.learn(values)
-        category, outcome = self._category(values)
+        if self._windows is not None and (found := self._windows.event(record)) is not None:
+            return found
+        rule = next((one.rule for one in self._conditions if one.fits(mapping, values)), _NO_RULE)
+        self.is_left_out = rule.skip
+        category = "-" if rule.skip or self._is_foreign(values) else self._category(values, rule)
         if category == "-":
             return None
-        fields = dict(list(values.items())[:MAX_FIELDS])
-        for role, names in _FIELDS[category].items():
+        fields = self._fields(values, category)
+        if outcome := rule.outcome or (self._outcome(values) if category else mapping.outcome(values)):
+            fields["Outcome"] = outcome
+        product, service = self._log_source(values, rule)
+        if category == "process_creation":
+            product = self._complete_process(fields, product)
+            _complete_user(fields, mapping.value(values, "user_domain"))
+        elif category == "firewall":
+            product = product or "firewall"
+        self._rename_members(fields)
+        for field in (*self._field_rules, *self._when_fields.get(id(rule), ())):
+            if value := field.value(mapping, values):
+                fields[field.name] = as_windows(field.name, value)
+        if product == "windows":
+            without_devices(fields)
+        return Event(
+            number=record.number,
+            offset=record.offset,
+            time=mapping.time(values),
+            product=product,
+            service=service,
+            category=category,
+            host=mapping.value(values, "host").partition("\n")[0],
+            event_id=rule.event_id if rule.event_id is not None else self._event_id(values),
+            fields=fields | rule.sets,
+            excerpt=record.excerpt,
+            verdict=verdict_of(self._kind, mapping, values) if category == "alert" else None,
+        )
+
+    def _is_foreign(self, values: Mapping[str, str]) -> bool:
+        """Return whether a record among those of a known kind has no column with a meaning: it was not understood."""
+        mapping = self._mapping
+        roles = (*mapping.columns, *mapping.joined)
+        return self._kind is not None and bool(roles) and not any(mapping.value(values, role) for role in roles)
+
+    def _rename_members(self, fields: dict[str, str]) -> None:
+        """Add the members of columns whose name differs from the product's: ``requestparameters.userName``."""
+        for name, value in list(fields.items()) if self._members else ():
+            column, dot, member = name.partition(".")
+            if dot and (own := self._members.get(plain_name(column))) is not None:
+                fields.setdefault(f"{own}.{member}", value)
+
+    @property
+    def kind(self) -> Kind | None:
+        """The product whose export it is."""
+        return self._kind
+
+    def _log_source(self, values: Mapping[str, str], rule: When) -> tuple[str, str]:
+        """Return Sigma's product and service of a record."""
+        if self._kind is None:
+            return rule.product, rule.service
+        product = rule.product or self._kind.product
+        if self._systems is not None and not rule.product:
+            named = {column: self._mapping.named(values, column) for column in self._systems.columns}
+            product = self._systems.product(named)
+        return product, rule.service or self._kind.service
+
+    def _fields(self, values: Mapping[str, str], category: str) -> dict[str, str]:
+        """Return the record's own fields, and those of its roles under Sigma's names."""
+        mapping = self._mapping
+        fields = dict(islice(values.items(), MAX_FIELDS))
+        for prefix, name in (self._kind.prefixes if self._kind else {}).items():
+            nested = [column for column in fields if column[: len(prefix)].lower() == prefix]
+            fields |= {name + column[len(prefix) :]: fields[column] for column in nested}
+        if "@" in (user := mapping.value(values, "user")):
+            domain = user.rpartition("@")[2]
+            fields |= {"UserDomain": f"@{domain}", "UserSubdomains": f".{domain}"}  # rules look for other domains
+        for role, names in _FIELDS.get(category, _FIELDS[""]).items():
+            if role not in mapping.columns and role not in mapping.joined:
+                continue
             if value := mapping.value(values, role):
                 if role.endswith("_address"):
                     value = address_of(value) or value
                 for name in names:
                     fields[name] = value
-        outcome = outcome or self._outcome(values)
-        if outcome:
-            fields["Outcome"] = outcome
-        product, service = (self._kind.product, self._kind.service) if self._kind else ("", "")
-        if category == "process_creation":
-            product = self._complete_process(fields, product)
-        elif category in ("webserver", "proxy"):
+        if category in ("webserver", "proxy"):
             _complete_request(fields, mapping.value(values, "url"), is_proxy=category == "proxy")
         elif category == "alert" and self._kind is not None:
             level = fields.get("Severity", "").partition(".")[0].partition("\n")[0]
-            fields["Severity"] = self._kind.severities.get(level, level)
-        if category == "firewall":
-            product = product or "firewall"
-        return Event(
-            number=record.number,
-            offset=record.offset,
-            time=mapping.clock(time) if (time := mapping.value(values, "time")) else "",
-            product=product,
-            service=service,
-            category=category,
-            host=mapping.value(values, "host").partition("\n")[0],
-            event_id=None,
-            fields=fields,
-            excerpt=record.excerpt,
-        )
+            fields["Severity"] = self._kind.severities.get(level, self._kind.severities.get("*", level))
+        return fields
 
-    def _category(self, values: Mapping[str, str]) -> tuple[str, str]:
-        """Return the category of a record and the outcome that it implies; "-" if it is no event."""
-        for column, shape, rule in self._when:
-            value = next((cell for name, cell in values.items() if plain_name(name) == column), "")
-            if value and shape.search(value):
-                return rule.category, rule.outcome
-        if self._kind is not None and self._kind.category:
-            return self._kind.category.replace(_ACTIVITY, ""), ""
+    def _event_id(self, values: Mapping[str, str]) -> int | None:
+        """Return the event's ID if the kind names a column for it."""
+        if self._kind is None or "event_id" not in self._kind.columns:
+            return None
+        cell = self._mapping.value(values, "event_id").strip()
+        return int(cell) if cell.isdecimal() and len(cell) < MAX_ID_DIGITS else None
+
+    def _category(self, values: Mapping[str, str], rule: When) -> str:
+        """Return the category of a record; "-" if it is no event."""
+        if rule.event_id is not None:
+            return rule.category or category_of(rule.service, rule.event_id)
+        if self._kind is not None and (found := rule.category or self._kind.category):
+            return found.replace(_ACTIVITY, "")
         shape_found = self._shape(values)
         if shape_found == "authentication" and self._has_actions and self._are_named:
             action = self._mapping.value(values, "action")
             is_login = LOGIN.search(action) and not LOGOUT.search(action) and self._outcome(values)
-            return ("authentication", "") if is_login else ("", "")
-        if shape_found == "-" and self._kind is not None:
-            shape_found = ""
-        return shape_found, ""
+            return "authentication" if is_login else ""
+        return "" if shape_found == "-" and self._kind is not None else shape_found
 
     def _shape(self, values: Mapping[str, str]) -> str:
         """Return the category that the columns of a record describe; "-" for none."""
@@ -171,9 +296,7 @@ class RowEvents:
         return "outcome" in present or self._is_login_table
 
     def _outcome(self, values: Mapping[str, str]) -> str:
-        cell = self._mapping.value(values, "outcome")
-        found = self._mapping.outcome(cell) if cell else ""
-        return found or outcome_of_words(self._mapping.value(values, "action"))
+        return self._mapping.outcome(values) or outcome_of_words(self._mapping.value(values, "action"))
 
     def _complete_process(self, fields: dict[str, str], product: str) -> str:
         """Add the program of a bare command line or name as rules expect it, and return the system."""
@@ -190,6 +313,16 @@ class RowEvents:
             if path:
                 fields[name] = path if "\\" in path or "/" in path else slash + path
         return product
+
+
+def _fields_of(rule: When) -> list[_FieldRule]:
+    return [_FieldRule(name, Field(columns=columns)) for name, columns in rule.fields.items()]
+
+
+def _complete_user(fields: dict[str, str], domain: str) -> None:
+    user = fields.get("User", "")
+    if user and domain and not set(user) & {"\\", "@"}:
+        fields["User"] = f"{domain}\\{user}"
 
 
 def _complete_request(fields: dict[str, str], url: str, *, is_proxy: bool) -> None:

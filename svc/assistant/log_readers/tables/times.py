@@ -1,11 +1,13 @@
-"""Parse the times of exports: ISO 8601, seconds since 1970, American and European dates, syslog and Apache stamps."""
+"""Parse the times of exports: ISO 8601, numbers since an epoch, dates of many orders, syslog and Apache stamps."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
+from functools import cache, lru_cache
+from typing import Protocol
+from zoneinfo import ZoneInfo
 
 from svc.assistant.log_readers.timestamps import MONTHS, Stamps
 
@@ -23,30 +25,79 @@ _NAMED = re.compile(
     r"(\d\d?):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)? ?"
     r"([AaPp][Mm])? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?"
 )
+_CTIME = re.compile(r"(?:[A-Z][a-z]{2} )?([A-Z][a-z]{2}) +(\d\d?) (\d\d):(\d\d):(\d\d) (?:([A-Z]{3}) )?(\d{4})")
 _CLF = re.compile(r"\[?(\d\d)/([A-Z][a-z]{2})/(\d{4}):(\d\d):(\d\d):(\d\d) ([+-]\d\d:?\d\d)\]?")
+_NAMED_DAY = re.compile(
+    r"(?:[A-Z][a-z]{2}, )?(\d\d?)[- /]([A-Z][a-z]{2})[- /](\d{4})[ ,T:]{1,2}"
+    r"(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?"
+)
 _NUMBER = re.compile(r"\d{9,19}(?:\.\d{1,9})?")
+_ANY_NUMBER = re.compile(r"\d{1,20}(?:\.\d{1,9})?")
+_OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2}):?(\d\d)?")
 _DAYS = re.compile(r"(\d{4})-(\d\d)-(\d\d)")
 _SCALES = ((11, 1.0), (14, 1e3), (17, 1e6), (20, 1e9))  # digits before the point, and units in a second
+_UNITS = {
+    "seconds": (1970, 1.0), "milliseconds": (1970, 1e3), "microseconds": (1970, 1e6), "nanoseconds": (1970, 1e9),
+    "filetime": (1601, 1e7), "webkit": (1601, 1e6), "cocoa": (2001, 1.0),
+}  # fmt: skip
+"""By unit: the year at whose beginning it counts zero, and units in a second."""
 
-Clock = Callable[[str], str]
-"""Returns a cell as ISO 8601: in UTC with ``Z``, or without a zone if the cell and the format state none."""
+
+class Clock(Protocol):
+    """Reads the cells of a column of times."""
+
+    def __call__(self, cell: str, zone: str = "") -> str:
+        """Return a cell as ISO 8601: in UTC with ``Z``, or without a zone if neither it nor ``zone`` states one."""
 
 
-def clock(sample: Iterable[str], *, is_utc: bool = False) -> Clock:
+def clock(sample: Iterable[str], *, unit: str = "") -> Clock:
     """Return how to read a column of times.
 
     Args:
         sample: Some of its values; they decide whether 11/12/2026 is in November or December.
-        is_utc: Whether times without a zone are in UTC.
+        unit: The unit of numbers, a key of ``_UNITS``; "" for what their size tells.
     """
     is_day_first = _is_day_first(sample)
     stamps = Stamps()
 
     @lru_cache(maxsize=8_192)
-    def read(cell: str) -> str:
-        return _read(cell.strip()[:MAX_CHARS], stamps, is_utc=is_utc, is_day_first=is_day_first)
+    def read(cell: str, zone: str = "") -> str:
+        text = cell.strip()[:MAX_CHARS]
+        if unit and _ANY_NUMBER.fullmatch(text):
+            return _since(*_UNITS[unit], text)
+        is_utc = zone == "UTC"
+        found = _read(text, stamps, is_utc=is_utc, is_day_first=is_day_first)
+        return _in_utc(found, zone) if zone and not is_utc and found and not found.endswith("Z") else found
 
     return read
+
+
+@lru_cache(maxsize=256)
+def zone_named(text: str) -> ZoneInfo | timedelta | None:
+    """Return the zone that a text names: an offset (``+0100``, ``UTC+2``) or a place (``Europe/Berlin``)."""
+    name = text.strip()[:MAX_CHARS]
+    if name in ("Z", "UTC", "GMT"):
+        return timedelta()
+    if (found := _OFFSET.fullmatch(name)) is not None:
+        minutes = int(found[2]) * 60 + int(found[3] or 0)
+        return timedelta(minutes=-minutes if found[1] == "-" else minutes) if minutes < 24 * 60 else None
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError):  # not known to this system, or no name
+        return None
+
+
+def _in_utc(time: str, zone: str) -> str:
+    """Return a time without a zone in UTC; as it is if its zone is not known."""
+    known = zone_named(zone)
+    try:
+        moment = datetime.fromisoformat(time)
+        if known is None or len(time) <= len("2026-11-22"):
+            return time
+        offset = known if isinstance(known, timedelta) else moment.replace(tzinfo=known).utcoffset() or timedelta()
+        return (moment - offset).isoformat(timespec="milliseconds") + "Z"
+    except (ValueError, OverflowError):  # without a year, or before year 1
+        return time
 
 
 def looks_like_time(cell: str) -> bool:
@@ -84,10 +135,25 @@ def _read(cell: str, stamps: Stamps, *, is_utc: bool, is_day_first: bool) -> str
     if (found := _CLF.match(cell)) is not None and found[2] in MONTHS:
         day, name, year, hour, minute, second, zone = found.groups()
         return _stamp(year, str(MONTHS[name]), day, hour, minute, second, None, zone)
+    if (found := _NAMED_DAY.match(cell)) is not None and found[2] in MONTHS:
+        day, name, year, hour, minute, second, fraction, zone = found.groups()
+        return _stamp(year, str(MONTHS[name]), day, hour, minute, second, fraction, zone or ("Z" if is_utc else ""))
+    if (text := _ctime(cell, is_utc=is_utc)) is not None:
+        return text
     if (found := _DAYS.fullmatch(cell)) is not None:
         return cell if _stamp(found[1], found[2], found[3], "0", "0", "0", None, "") else ""
     stamp, _ = stamps.read(cell)
     return stamp.text if stamp is not None else ""
+
+
+def _ctime(cell: str, *, is_utc: bool) -> str | None:
+    """Read ``Fri Nov 20 02:00:00 2026``; None if it is in another form."""
+    found = _CTIME.match(cell)
+    if found is None or found[1] not in MONTHS:
+        return None
+    name, day, hour, minute, second, zone, year = found.groups()
+    zone = zone if zone in ("UTC", "GMT") else "Z" if is_utc else ""
+    return _stamp(year, str(MONTHS[name]), day, hour, minute, second, None, zone)
 
 
 def _hour(hour: str, half: str | None) -> str:
@@ -97,9 +163,17 @@ def _hour(hour: str, half: str | None) -> str:
 
 def _epoch(cell: str) -> str:
     whole = len(cell.partition(".")[0])
-    scale = next(scale for digits, scale in _SCALES if whole < digits)
+    return _since(1970, next(scale for digits, scale in _SCALES if whole < digits), cell)
+
+
+@cache
+def _start_of(year: int) -> datetime:
+    return _EPOCH_TIME.replace(year=year)
+
+
+def _since(year: int, scale: float, cell: str) -> str:
     try:
-        moment = _EPOCH_TIME + timedelta(seconds=float(cell) / scale)
+        moment = _start_of(year) + timedelta(seconds=float(cell) / scale)
     except OverflowError:
         return ""
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z") if 1980 < moment.year < 2100 else ""

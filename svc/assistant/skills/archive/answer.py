@@ -28,7 +28,7 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
         name = code_span(worst.member, limit=80)
         return f"**Dangerous:** {plural(len(severe), 'sign')} of danger in {extent}; {name}: {escape(worst.words)}."
     if signs:
-        return f"**Suspicious:** {plural(len(signs), 'sign')} of danger in {extent}; none of them proves harm."
+        return f"**Suspicious:** {plural(len(signs), 'sign')} of danger in {extent}; none of them is conclusive."
     limits = "this says nothing about what the members contain"
     return f"**No sign of danger in names, types and structure** of {extent}; {limits}."
 
@@ -61,11 +61,11 @@ def body(findings: Sequence[AnyFinding]) -> str:
             ]
             for sign in signs
         ]
-        headers = ["Severity", "Member", "What", "Entry"]
-        blocks.append("**Signs of danger**\n\n" + table(headers, rows, limit=_SIGNS_SHOWN))
+        headers = ["Severity", "Member", "Indicator", "Entry"]
+        blocks.append("**Indicators**\n\n" + table(headers, rows, limit=_SIGNS_SHOWN))
     members = sorted(with_facts(findings, ArchiveMember), key=lambda member: not member.facts.dangers)
     if members:
-        headers = ["Name", "Type by content", "Bytes", "Ratio", "Changed", "SHA-256", "Note"]
+        headers = ["Name", "Type by content", "Bytes", "Ratio", "Modified", "SHA-256", "Note"]
         blocks.append("**Members**\n\n" + table(headers, [_row(member.facts) for member in members]))
     return "\n\n".join(blocks)
 
@@ -101,7 +101,7 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
     if "password" in signs:
         steps.append("Ask the sender for the password, or look for it in the mail; unpack only in isolation.")
     if signs & {"traversal", "link"}:
-        steps.append("Do not unpack it with a program that follows such names; check hosts for files written outside.")
+        steps.append("Do not unpack it with a program that follows such paths; check hosts for files put elsewhere.")
     return steps
 
 

@@ -81,9 +81,9 @@ def dangers(name: str, label: str, data: bytes | None = None) -> list[Danger]:
     elif last in table.script or (label in table.script_labels and last not in ("txt", "log", "")):
         found.append(Danger("script", "a script or a shortcut that runs when opened", Severity.HIGH))
     elif last in table.source_code or (label in table.source_labels and last not in ("txt", "log", "")):
-        found.append(Danger("source_code", "a script that runs only if somebody starts it", Severity.MEDIUM))
+        found.append(Danger("source_code", "a script that runs only if the user starts it", Severity.MEDIUM))
     if label in table.disk_image_labels or last in table.disk_image:
-        found.append(Danger("disk_image", "a disk image: files in it have no mark of the web", Severity.HIGH))
+        found.append(Danger("disk_image", "a disk image: files in it carry no Mark of the Web", Severity.HIGH))
     if data is not None and _HAS_MACROS in data:
         found.append(Danger("macros", "an Office document with macros", Severity.HIGH))
     elif last in table.macro_document and last.endswith("m"):

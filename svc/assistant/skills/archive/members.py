@@ -52,7 +52,7 @@ class Budget:
     """How many bytes of one archive may still be unpacked."""
 
     def __init__(self, total: int = MAX_TOTAL_BYTES) -> None:
-        self.left = total
+        self.left: int = total
 
     def read(self, stream: IO[bytes]) -> tuple[bytes, bool]:
         """Return the content within the limits, and whether it is complete."""

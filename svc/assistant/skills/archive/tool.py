@@ -200,7 +200,7 @@ def _signs(member: Member, found: list[Danger]) -> Iterator[tuple[str, str, Seve
     if member.kind == "device":
         yield "device", "a device, not a file", Severity.MEDIUM
     if member.kind == "file" and member.mode & _SET_ID:
-        yield "set_id", "runs with the rights of its owner or group (set-id)", Severity.MEDIUM
+        yield "set_id", "runs with the privileges of its owner or group (set-id)", Severity.MEDIUM
     for danger in found:
         yield danger.name, danger.description, danger.severity
 

@@ -30,13 +30,28 @@ def _technique_sentence(finding: Finding[AttackTechnique]) -> str:
     if not facts.is_known:
         return f"**{label} is not in {facts.version}.**"
     doubt = "" if finding.confidence is Confidence.HIGH else " (matched by wording: the question names no technique)"
-    replaced = f" Withdrawn; replaced by {facts.successor}." if facts.successor else ""
-    return f"**{label}**{doubt}. {escape(facts.what)}{replaced}".rstrip()
+    return " ".join(filter(None, [f"**{label}**{doubt}.", escape(facts.what), *_changes(facts)]))
+
+
+def _changes(facts: AttackTechnique) -> list[str]:
+    """What became of a withdrawn ID, and the earlier name of a renamed technique."""
+    changes = []
+    if facts.is_withdrawn:
+        now = f"replaced by {technique_label(facts.successor, facts.successor_name)}" if facts.successor else ""
+        withdrawn = f"Withdrawn in ATT&CK {escape(facts.withdrawn_in)}" if facts.withdrawn_in else "Withdrawn"
+        changes.append(f"{withdrawn}; {now}." if now else f"{withdrawn} without a successor.")
+    if facts.formerly:
+        changes.append(f"Earlier versions call it {escape(facts.formerly)}.")
+    return changes
 
 
 def _tactic_sentence(facts: AttackTactic) -> str:
     label = technique_label(facts.id, facts.name)
-    return f"**{label}** has {len(facts.techniques)} techniques and {facts.subs} sub-techniques."
+    counted = f"**{label}** has {len(facts.techniques)} techniques and {facts.subs} sub-techniques."
+    if not facts.formerly:
+        return counted
+    parts = " and ".join(["It", *map(escape, facts.split_with)])
+    return f"{counted} {parts} {'were' if facts.split_with else 'was'} {escape(facts.formerly)} in earlier versions."
 
 
 def facts(findings: Sequence[AnyFinding]) -> list[str]:

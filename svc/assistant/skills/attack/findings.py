@@ -11,7 +11,12 @@ class AttackTechnique(Facts, frozen=True, kw_only=True, tag="attack_technique"):
     id: str
     is_known: bool
     """Whether ATT&CK has this ID, in force or withdrawn."""
+    is_withdrawn: bool = False
+    withdrawn_in: str = ""
+    """The version of ATT&CK that withdrew it, if known."""
     name: str
+    formerly: str = ""
+    """Its earlier name."""
     parent: str
     """``T1003 OS Credential Dumping`` of a sub-technique, else ""."""
     what: str
@@ -23,10 +28,11 @@ class AttackTechnique(Facts, frozen=True, kw_only=True, tag="attack_technique"):
     """``T1003.001 LSASS Memory`` of each sub-technique."""
     successor: str | None
     """The ID that replaced a withdrawn one."""
+    successor_name: str = ""
     near: list[str]
     """``T1595 Active Scanning`` of each similar ID, if this one is unknown."""
     version: str
-    """``ATT&CK 17.0 of 2025-04-22``"""
+    """``ATT&CK 19.0 of 2026-04-28``"""
     licence: str
 
 
@@ -35,11 +41,15 @@ class AttackTactic(Facts, frozen=True, kw_only=True, tag="attack_tactic"):
 
     id: str
     name: str
+    formerly: str = ""
+    """The tactic that it was, or was a part of, in earlier versions."""
+    split_with: list[str]
+    """``TA0112 Defense Impairment``: the other parts of that tactic."""
     aliases: list[str]
     techniques: list[str]
     """``T1003 OS Credential Dumping`` of each technique."""
     subs: int
     """How many sub-techniques these have."""
     version: str
-    """``ATT&CK 17.0 of 2025-04-22``"""
+    """``ATT&CK 19.0 of 2026-04-28``"""
     licence: str

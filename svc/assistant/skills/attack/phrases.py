@@ -16,7 +16,7 @@ import msgspec
 
 WINDOW_WORDS = 8  # between the words of a phrase: about a clause of a report
 MAX_SENTENCE_WORDS = 400  # longer "sentences" are tables or code; the rest is ignored
-_WORD = re.compile(r"[a-z0-9]+")
+_WORD = re.compile(r"(?:admin|ipc|[cd])\$(?![a-z0-9])|[a-z0-9]+")  # administrative shares have a dollar sign
 _CONTROL_SERVER = re.compile(r"\b(?:c ?& ?c|c&amp;c|cnc|command[- ]and[- ]control|command ?& ?control)\b")
 _DISTANCE_LOSS = 0.03  # of a phrase's weight for each word between its words
 _NEIGHBOUR_BONUS = 0.25  # of the weight, for each further word of a fixed sequence, which is rarer than its words

@@ -74,6 +74,11 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     )
 
 
+def describes(question: str) -> bool:
+    """Whether a question names, or clearly describes, something that the table has."""
+    return bool(_named_in(question) or _tactics_in(question) or _described_in(question))
+
+
 def _described_in(asked: str) -> list[str]:
     """Return the techniques that the words describe without naming them."""
     if len(asked) > MAX_DESCRIPTION_CHARS:
@@ -87,8 +92,8 @@ def _tactics_in(asked: str) -> list[Tactic]:
     if not found and _ASKS_FOR_TACTIC.search(asked):
         lowered = re.sub(r"[\s_-]+", " ", asked.lower())
         for one in attack_table().tactics:
-            names = [one.name.lower(), *(alias.replace("-", " ") for alias in one.aliases)]
-            if any(re.search(rf"(?<![\w&]){re.escape(name)}(?![\w&])", lowered) for name in names):
+            names = [one.name.lower(), one.formerly.lower(), *(alias.replace("-", " ") for alias in one.aliases)]
+            if any(name and re.search(rf"(?<![\w&]){re.escape(name)}(?![\w&])", lowered) for name in names):
                 found.append(one)
     return list({one.id: one for one in found if one is not None}.values())
 
@@ -99,8 +104,11 @@ def _names() -> dict[str, list[str]]:
     names: dict[str, list[str]] = {}
     for technique in attack_table().techniques:
         names.setdefault(technique.name.lower(), []).append(technique.id)
+    for technique in attack_table().techniques:
+        names.setdefault(technique.formerly.lower(), [technique.id])
     for moved in reversed(attack_table().moved):  # of two with the same name, the newer
-        names.setdefault(moved.name.lower(), [moved.id])
+        if moved.to:  # others are ordinary words, such as Source
+            names.setdefault(moved.name.lower(), [moved.id])
     return dict(sorted(names.items(), key=lambda item: -len(item[0])))
 
 
@@ -122,7 +130,8 @@ def _technique(
 ) -> Finding[AttackTechnique]:
     table = techniques_by_id()
     is_known = technique_id in table or technique_id in moved_by_id()
-    entry = table.get(technique_id)
+    entry, moved, successor = table.get(technique_id), moved_by_id().get(technique_id), successor_of(technique_id)
+    is_withdrawn = is_known and entry is None
     parent = parent_of(technique_id)
     return Finding(
         title=f"{technique_id} {attack_name(technique_id)}" if is_known else f"{technique_id} is not in ATT&CK",
@@ -132,13 +141,17 @@ def _technique(
         facts=AttackTechnique(
             id=technique_id,
             is_known=is_known,
+            is_withdrawn=is_withdrawn,
+            withdrawn_in=moved.version if moved and is_withdrawn else "",
             name=attack_name(technique_id),
+            formerly=entry.formerly if entry else "",
             parent=f"{parent} {attack_name(parent)}" if is_known and parent != technique_id else "",
-            what=what_of(technique_id) or what_of(successor_of(technique_id) or ""),
+            what=what_of(technique_id) or what_of(successor or ""),
             tactics=[tactic_name(short) for short in tactics_of(technique_id)],
             platforms=list(entry.platforms) if entry else [],
             subs=[f"{one} {found.name}" for one, found in table.items() if one.startswith(f"{technique_id}.")],
-            successor=successor_of(technique_id),
+            successor=successor,
+            successor_name=attack_name(successor) if successor else "",
             near=_similar(technique_id) if not is_known else [],
             version=attack_version(),
             licence=attack_table().licence,
@@ -161,6 +174,12 @@ def _tactic(one: Tactic, evidence: tuple[Evidence, ...]) -> Finding[AttackTactic
         facts=AttackTactic(
             id=one.id,
             name=one.name,
+            formerly=one.formerly,
+            split_with=[
+                f"{other.id} {other.name}"
+                for other in attack_table().tactics
+                if one.formerly and other.formerly == one.formerly and other is not one
+            ],
             aliases=list(one.aliases),
             techniques=[f"{entry.id} {entry.name}" for entry in members if "." not in entry.id],
             subs=sum("." in entry.id for entry in members),

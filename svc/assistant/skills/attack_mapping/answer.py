@@ -26,7 +26,7 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     techniques, sentences = with_facts(findings, BehaviourTechnique), with_facts(findings, BehaviourSentence)
     if not techniques:
         if not sentences:
-            return "**Not examined:** no sentence has words that describe a technique."
+            return "**Not examined:** no sentence describes a known technique."
         denials = plural(len(sentences), "sentence says", "sentences say")
         return f"**No technique is reported as observed:** {denials} that something was not observed."
     clear = [finding for finding in techniques if finding.confidence is not Confidence.LOW]
@@ -97,7 +97,7 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
     ambiguous = [finding.facts.id for finding in techniques if finding.confidence is Confidence.MEDIUM]
     if ambiguous:
         listed = ", ".join(ambiguous[:MAX_NAMED])
-        steps.append(f"Read the sentences of {listed}: their wording also fits other techniques.")
+        steps.append(f"Review the sentences behind {listed}: their wording also fits other techniques.")
     tactics = {name for finding in techniques for name in finding.facts.tactics}
     if len(techniques) >= WHOLE_INTRUSION and INITIAL_ACCESS not in tactics:
         steps.append("The text does not describe the initial access: ask for it, or check mail, VPN and web servers.")

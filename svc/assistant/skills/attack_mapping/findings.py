@@ -43,4 +43,4 @@ class BehaviourTechnique(Facts, frozen=True, kw_only=True, tag="behaviour_techni
     successor: str | None
     """The ID that replaced a withdrawn one."""
     version: str
-    """``ATT&CK 17.0 of 2025-04-22``"""
+    """``ATT&CK 19.0 of 2026-04-28``"""

@@ -1,13 +1,13 @@
 """Map a text to ATT&CK: the techniques that each sentence may describe, ranked, with the words that suggest them.
 
-The wording decides (``attack/lexicon.py``). A denial is recognised by its common forms only, and two techniques that
-reports describe in the same words are both listed.
+The wording decides (``attack/lexicon.py``), if the sentence or those around it report what an attacker did
+(``reported.py``); a manual and a novel have such words as well. Advice and denials are recognised by their common forms
+(``statements.py``), and two techniques that reports describe in the same words are both listed.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from svc.assistant.file_types.text_shape import data_form, readable_lines, word_share
 from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, ToolEvent
@@ -21,8 +21,11 @@ from svc.assistant.knowledge.attack_names import (
     tactics_of,
 )
 from svc.assistant.skills.attack.lexicon import CLEAR_SCORE, NAMED_SCORE, Candidate, candidates, what_of
+from svc.assistant.skills.attack.phrases import words_of
 from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, BehaviourTechnique, RankedTechnique
+from svc.assistant.skills.attack_mapping.reported import weigh
 from svc.assistant.skills.attack_mapping.sentences import sentences_of
+from svc.assistant.skills.attack_mapping.statements import denied_words, is_advice, is_english, without_request
 
 MAX_SENTENCES = 100_000  # 10 MB of prose; 0.1 ms each
 WORDLESS_SHARE = 0.2
@@ -34,12 +37,10 @@ HIGH_SCORE = 12.0  # from which a technique without a close rival is certain
 LEAST_SCORE = 2.0  # of a weak hint
 CLOSE_SHARE = 0.9  # of a score, from which another technique that the same words suggest is a close rival
 PROGRESS_SENTENCES = 5_000
-_DENIAL = re.compile(
-    r"\bno (?:evidence|signs?|indications?|traces?) (?:of|that)\b|\bnever (?:observed|saw|seen|used)\b|"
-    r"\b(?:did|do|does|was|were|is|are|has|have) not (?:been )?"
-    r"(?:observed?|seen?|found|identif\w+|detect\w*|attempt\w*|used?|show|occur\w*)\b",
-    re.IGNORECASE,
-)
+LEAST_WEIGHT = -1.6  # of a report; unseen halves: 3 % of reports' sentences weigh less, about 90 % of manuals'
+NEIGHBOURS = 2  # sentences on each side whose attacker is also that of a sentence
+_NEIGHBOUR_SHARE = 2.0  # of the weight of the words about an attack in a neighbour
+_MAX_NEIGHBOUR_WEIGHT = 4.5
 
 
 def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[ToolEvent]:
@@ -55,7 +56,7 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
         yield Gap(text=f"{form}, not a text that describes behaviour: this tool reads sentences")
         yield _coverage(form.removeprefix("an ").removeprefix("a "), 0, readable_lines(content)[1], unit="line")
         return
-    sentences = list(sentences_of(content, without=question))
+    sentences = [(line, without_request(sentence)) for line, sentence in sentences_of(content, without=question)]
     total = len(sentences)
     if len(sentences) > MAX_SENTENCES:
         yield Gap(
@@ -63,30 +64,84 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
         )
         sentences = sentences[:MAX_SENTENCES]
     has_weak_hints = len(sentences) <= SHORT_TEXT and word_share(content) >= LEAST_WORD_SHARE
-    least = LEAST_SCORE if has_weak_hints else CLEAR_SCORE
+    reading = _TextReading([sentence for _, sentence in sentences], LEAST_SCORE if has_weak_hints else CLEAR_SCORE)
     found: dict[str, TechniqueTally] = {}
-    matched = 0
-    for number, (line, sentence) in enumerate(sentences, start=1):
-        if number % PROGRESS_SENTENCES == 0:
+    for number, (line, sentence) in enumerate(sentences):
+        if number and number % PROGRESS_SENTENCES == 0:
             yield Progress(text=f"sentences read: {number:,} of {len(sentences):,}; techniques: {len(found)}")
             yield Progress.of(source, number, len(sentences), "sentence")
-        ranked = [one for one in candidates(sentence) if one.score >= least]
-        if not ranked:
-            continue
-        matched += 1
-        finding = _sentence_finding(sentence, ranked, Evidence(source=source, excerpt=sentence, line=line))
-        if not finding.facts.is_denied:
-            _count(found, ranked, finding.evidence[0])
-        yield finding
+        if ranked := reading.techniques(number):
+            evidence = Evidence(source=source, excerpt=sentence, line=line)
+            observed = _observed(sentence, ranked)
+            _count(found, observed, evidence)
+            yield _sentence_finding(observed or ranked, evidence, is_denied=not observed)
     yield from (tally.finding() for tally in sorted(found.values(), key=lambda tally: (-tally.score, tally.id)))
     yield Progress(text=f"sentences read: {len(sentences):,}; techniques: {len(found)}")
-    if not matched:
-        yield Gap(text="no sentence has words that describe a technique")
-    yield _coverage("text", matched, total)
+    yield from reading.gaps()
+    yield _coverage("text", reading.understood, total)
+
+
+class _TextReading:
+    """The sentences of a text, and what was left out of them.
+
+    A sentence with words of a technique counts if it reports an attack, alone or with its neighbours.
+    """
+
+    def __init__(self, sentences: Sequence[str], least_score: float) -> None:
+        self.understood = 0
+        self._sentences, self._least_score = sentences, least_score
+        self._attack_weights: dict[int, float] = {}
+        self._unreported, self._advice = list[str](), 0
+
+    def techniques(self, number: int) -> list[Candidate]:
+        """Return the techniques that sentence ``number`` reports, best first."""
+        sentence = self._sentences[number]
+        ranked = [one for one in candidates(sentence) if one.score >= self._least_score]
+        self.understood += bool(ranked) or is_english(sentence)
+        if not ranked or ranked[0].score >= NAMED_SCORE:
+            return ranked
+        if is_advice(sentence):
+            self._advice += 1
+            return []
+        weighed = weigh(sentence, ranked[0].score)
+        self._attack_weights[number] = weighed.attack_weight
+        if weighed.weight >= LEAST_WEIGHT or weighed.weight + self._neighbours(number) >= LEAST_WEIGHT:
+            return ranked
+        self._unreported.append(ranked[0].why)
+        return []
+
+    def gaps(self) -> Iterator[Gap]:
+        """Yield what has words of a technique and was not counted."""
+        if count := len(self._unreported):
+            words = ", ".join(f"“{one}”" for one in list(dict.fromkeys(self._unreported))[:MAX_EVIDENCE])
+            if count == 1:
+                yield Gap(text=f"1 sentence has words of a technique ({words}) but reports no attack: not counted")
+            else:
+                yield Gap(
+                    text=f"{count:,} sentences have words of a technique ({words}) but report no attack: not counted"
+                )
+        if self._advice == 1:
+            yield Gap(text="1 sentence is advice or describes a defence: not counted")
+        elif self._advice:
+            yield Gap(text=f"{self._advice:,} sentences are advice or describe a defence: not counted")
+        if not self.understood:
+            yield Gap(text="no sentence is English or has words of a known technique")
+
+    def _neighbours(self, number: int) -> float:
+        around = range(max(0, number - NEIGHBOURS), min(len(self._sentences), number + NEIGHBOURS + 1))
+        best = max((self._attack_weight(one) for one in around if one != number), default=0.0)
+        return min(best * _NEIGHBOUR_SHARE, _MAX_NEIGHBOUR_WEIGHT)
+
+    def _attack_weight(self, number: int) -> float:
+        if number not in self._attack_weights:
+            sentence = self._sentences[number]
+            weight = 0.0 if is_advice(sentence) else weigh(sentence, 0.0).attack_weight
+            self._attack_weights[number] = weight
+        return self._attack_weights[number]
 
 
 def _coverage(read_as: str, matched: int, total: int, *, unit: str = "sentence") -> Coverage:
-    """A sentence without any wording of the lexicon may describe a technique in other words: it is not understood."""
+    """A sentence in another language is not understood."""
     return Coverage(
         read_as=read_as,
         unit=unit,
@@ -97,9 +152,15 @@ def _coverage(read_as: str, matched: int, total: int, *, unit: str = "sentence")
     )
 
 
-def _sentence_finding(sentence: str, ranked: list[Candidate], evidence: Evidence) -> Finding[BehaviourSentence]:
-    best, is_denied = ranked[0], _DENIAL.search(sentence) is not None
-    listed = ranked[:MAX_RANKED]
+def _observed(sentence: str, ranked: list[Candidate]) -> list[Candidate]:
+    """Return the techniques without those that the sentence denies; an ID in the text is denied with its sentence."""
+    denied = denied_words(sentence)
+    every = range(len(words_of(sentence)))
+    return [one for one in ranked if not denied.issuperset(one.words or every)]
+
+
+def _sentence_finding(ranked: list[Candidate], evidence: Evidence, *, is_denied: bool) -> Finding[BehaviourSentence]:
+    best, listed = ranked[0], ranked[:MAX_RANKED]
     return Finding(
         title=f"{best.id} {attack_name(best.id)}",
         confidence=Confidence.LOW if is_denied else _confidence(best, ranked),
@@ -126,7 +187,7 @@ class TechniqueTally:
 
     def __init__(self, technique_id: str) -> None:
         self.id = technique_id
-        self.score = 0.0
+        self.score: float = 0.0
         self._sentences = 0
         self._confidence = Confidence.LOW
         self._evidence: list[tuple[float, str, Evidence]] = []

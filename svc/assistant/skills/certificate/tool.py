@@ -194,7 +194,7 @@ class _CertificateBundle:
             unit="certificate or key",
             understood=understood,
             total=self.total,
-            looked_for="short keys, broken hashes, wrong dates and names, known bad marks, unprotected private keys",
+            looked_for="weak keys and hashes, wrong dates and names, known malicious patterns, exposed private keys",
             not_covered="revocation and trust in the root cannot be checked offline",
         )
 

@@ -63,6 +63,9 @@ class TimeAxis:
     The span grows to the next round times if fewer than LEAST_TICKS are within it.
     """
 
+    step: float | int
+    ticks: list[datetime]
+
     def __init__(self, first: datetime, last: datetime, *, left: float = 0.02, right: float = 0.98) -> None:
         self._left, self._right = left, right
         last = max(last, first + _SHORTEST)
@@ -75,8 +78,8 @@ class TimeAxis:
 
     def _take(self, chosen: _Ticks, first: datetime, last: datetime) -> None:
         self.step, self.ticks = chosen.step, chosen.times
-        self.first = min(first, self.ticks[0]) if chosen.is_grown else first
-        self.last = max(last, self.ticks[-1]) if chosen.is_grown else last
+        self.first: datetime = min(first, self.ticks[0]) if chosen.is_grown else first
+        self.last: datetime = max(last, self.ticks[-1]) if chosen.is_grown else last
 
     def share(self, time: datetime) -> float:
         """Return the place of a time as a share of the chart's width."""

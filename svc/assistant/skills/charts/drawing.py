@@ -153,11 +153,11 @@ class Head:
         for line in filter(None, lines):
             y += _LINE
             drawn.append(text(f"{LEFT}%", y, line, room=(WIDE, NARROW), classes="dim"))
-        self.height = y + 8
+        self.height: float = y + 8
         for row in _legend_rows(legend):
             drawn += [_legend_item(x, self.height, item) for x, item in row]
             self.height += _LINE + 2
-        self.drawn = "".join(drawn)
+        self.drawn: str = "".join(drawn)
 
 
 def _legend_rows(legend: Sequence[LegendItem]) -> list[list[tuple[float, LegendItem]]]:

@@ -19,14 +19,14 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     """How many weaknesses of which severity, and the worst of them."""
     reviews, weaknesses = with_facts(findings, CodeReview), _worst_first(findings)
     if not reviews:
-        return "**Not examined:** no code, configuration or HTTP headers in a language that has rules."
+        return "**Not examined:** no code, configuration or HTTP headers in a supported language."
     what = ", ".join(dict.fromkeys(LANGUAGE_NAMES[finding.facts.language] for finding in reviews))
     if not weaknesses:
         lines = plural(sum(finding.facts.lines for finding in reviews), "line")
         patterns = max(finding.facts.patterns for finding in reviews)
         return (
             f"**None of {plural(patterns, 'weakness pattern')} matched** in {lines} ({what}). "
-            "Other weaknesses are not looked for."
+            "Other weaknesses were not checked."
         )
     counts = Counter(finding.severity for finding in weaknesses)
     listed = ", ".join(f"{counts[severity]:,} {severity}" for severity in _SEVERITIES if counts[severity])
@@ -58,7 +58,7 @@ def body(findings: Sequence[AnyFinding]) -> str:
         f"**{escape(finding.title)}** ({finding.facts.cwe}): {escape(finding.facts.fix)}" for finding in weaknesses
     )
     version = f"version {reviews[0].facts.table_version} of {reviews[0].facts.table_date}"
-    origin = f"Table of weaknesses: {version}. Each file was reviewed by itself; nothing was executed."
+    origin = f"Table of weaknesses: {version}. Each file was reviewed on its own; nothing was executed."
     rows = [_row(finding, has_file=has_files) for finding in weaknesses]
     return "\n\n".join(["**Weaknesses**", table(headers, rows), "**Fixes**", bullets(list(fixes)), origin])
 

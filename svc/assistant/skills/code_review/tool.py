@@ -65,7 +65,7 @@ class WeaknessRule(msgspec.Struct, frozen=True):
     unless: str = ""
     secret: bool = False
     depends_on_input: bool = False
-    """Whether it is harmless with data of the program's own."""
+    """Whether it is harmless with the program's own data."""
 
 
 class CodeRules(msgspec.Struct, frozen=True):
@@ -127,7 +127,7 @@ def _reason_not_to_read(code: str, language: str, file_name: str) -> str:
     is_response = form == "a mail" and language == "headers" and not _MAIL_FIELD.search(code)
     if form and not is_response:  # headers without a status line look like a mail's
         return f"{form}, which has no code or configuration to review"
-    return "a text in sentences, not code: paste the code alone" if is_prose(code) else ""
+    return "prose, not code: paste only the code" if is_prose(code) else ""
 
 
 def _coverage(language: str, understood: int, total: int) -> Coverage:
@@ -137,7 +137,7 @@ def _coverage(language: str, understood: int, total: int) -> Coverage:
         understood=understood,
         total=total,
         looked_for=(f"{_pattern_count(language)} " if language else "") + "patterns of weaknesses",
-        not_covered="flaws of logic, other files and values passed through calls are not followed",
+        not_covered="logic flaws, other files and values passed through calls are not analyzed",
     )
 
 

@@ -1,4 +1,4 @@
-"""The answer about CVEs: which are known to be exploited, or that no catalog is loaded."""
+"""The answer about CVEs: which are known to be exploited, by CISA's catalog of a date."""
 
 from __future__ import annotations
 
@@ -14,47 +14,57 @@ MAX_NAMED = 5  # CVEs in the verdict
 
 
 def verdict(findings: Sequence[AnyFinding]) -> str:
-    """How many of the CVEs are known to be exploited; without a catalog, what is not known and what would help."""
+    """Which of the CVEs are known to be exploited, since when, and by which catalog."""
     cves = [finding.facts for finding in with_facts(findings, CveStatus)]
     exploited = [facts for facts in cves if facts.is_exploited]
     if not cves:
         return "**Not examined:** the text names no CVE."
-    if all(facts.is_exploited is None for facts in cves):
-        names = ", ".join(code_span(facts.id) for facts in cves[:MAX_NAMED])
-        return (
-            f"**Not answered: nothing about {names} is known offline**, neither what the vulnerability is, nor its "
-            "score, nor whether it is exploited. Attach the advisory (text or JSON), or load CISA's catalog of "
-            "exploited vulnerabilities with `svc rules update --kev FILE`."
-        )
+    dated = f"CISA's KEV catalog of {escape(cves[0].table_date)}"
     if not exploited:
-        dated = f" of {cves[0].table_date}" if cves[0].table_date else ""
-        return (
-            f"**Not listed as exploited:** none of {plural(len(cves), 'CVE')} is in CISA's catalog{dated}. "
-            "That does not show that they are not exploited."
-        )
-    names = ", ".join(code_span(facts.id) for facts in exploited[:MAX_NAMED])
-    return f"**Known to be exploited:** {names} ({len(exploited):,} of {plural(len(cves), 'CVE')})."
+        what = code_span(cves[0].id) if len(cves) == 1 else f"none of {plural(len(cves), 'CVE')}"
+        denial = f"{what} is not in {dated}" if len(cves) == 1 else f"{what} is in {dated}"
+        return f"**Not listed as exploited:** {denial}. Absence from the catalog does not rule out exploitation."
+    if len(exploited) == 1:
+        named = f"{code_span(exploited[0].id)}, {_listing(exploited[0])}"
+    else:
+        rest = f" and {len(exploited) - MAX_NAMED:,} more" if len(exploited) > MAX_NAMED else ""
+        named = ", ".join(code_span(facts.id) for facts in exploited[:MAX_NAMED]) + rest
+    of_all = f"{len(exploited):,} of {plural(len(cves), 'CVE')} in {dated}"
+    ransomware = sum(facts.ransomware == "Known" for facts in exploited)
+    used = f", {ransomware:,} of them in ransomware campaigns" if ransomware and len(exploited) > 1 else ""
+    return f"**Known to be exploited:** {named} ({of_all}{used})."
+
+
+def _listing(facts: CveStatus) -> str:
+    """``listed since 2021-12-10, used in ransomware campaigns``."""
+    ransomware = ", used in ransomware campaigns" if facts.ransomware == "Known" else ""
+    return f"listed since {escape(facts.added or '')}{ransomware}"
 
 
 def facts(findings: Sequence[AnyFinding]) -> list[str]:
     """The exploited CVEs, with what the catalog says of each."""
     exploited = [finding for finding in with_facts(findings, CveStatus) if finding.facts.is_exploited]
     return [
-        f"{code_span(one.facts.id)} ({short_place(one.evidence[0])}), exploited since {one.facts.added}: "
-        f"{escape(f'{one.facts.vendor} {one.facts.product}: {one.facts.description}')}"
+        f"{code_span(one.facts.id)} ({short_place(one.evidence[0])}), {_listing(one.facts)}: {_what(one.facts)}"
         for one in exploited[:MAX_FACTS]
     ]
 
 
+def _what(facts: CveStatus) -> str:
+    """Vendor and product, and the description if the catalog has one."""
+    product = f"{facts.vendor} {facts.product}"
+    return escape(f"{product}: {facts.description}" if facts.description else product)
+
+
 def body(findings: Sequence[AnyFinding]) -> str:
-    """One table with a row for each CVE and what the catalog says; "" without a catalog."""
-    known = [finding for finding in with_facts(findings, CveStatus) if finding.facts.is_exploited is not None]
-    if not known:
+    """One table with a row for each CVE and what the catalog says."""
+    found = with_facts(findings, CveStatus)
+    if not found:
         return ""
-    first = known[0].facts
-    origin = f"CISA KEV catalog: version {escape(str(first.table_version))}, {first.table_date}."
-    headers = ["CVE", "Exploited", "Since", "Vulnerability", "Ransomware", "Action", "Line"]
-    return f"**CVEs**\n\n{table(headers, [_row(finding) for finding in known])}\n\n{origin}"
+    first = found[0].facts
+    origin = f"CISA KEV catalog: version {escape(first.table_version)}, {escape(first.table_date)}."
+    headers = ["CVE", "Exploited", "Since", "Due", "Product", "Ransomware", "Action", "Line"]
+    return f"**CVEs**\n\n{table(headers, [_row(finding) for finding in found])}\n\n{origin}"
 
 
 def _row(finding: Finding[CveStatus]) -> list[str]:
@@ -62,8 +72,9 @@ def _row(finding: Finding[CveStatus]) -> list[str]:
     return [
         code_span(facts.id),
         "yes" if facts.is_exploited else "not listed",
-        facts.added or "",
-        escape(f"{facts.vendor} {facts.product}: {facts.description}") if facts.is_exploited else "",
+        escape(facts.added or ""),
+        escape(facts.due or ""),
+        _what(facts) if facts.is_exploited else "",
         escape(facts.ransomware or ""),
         escape(facts.action or ""),
         str(finding.evidence[0].line),
@@ -71,13 +82,13 @@ def _row(finding: Finding[CveStatus]) -> list[str]:
 
 
 def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
-    """What to do about exploited CVEs, and how to load the catalog."""
+    """What to do about exploited CVEs, and how to get a newer catalog."""
     cves = [finding.facts for finding in with_facts(findings, CveStatus)]
     steps = []
     if any(facts.is_exploited for facts in cves):
         steps.append("Patch the exploited vulnerabilities first, and look for signs of exploitation before the patch.")
-    if any(facts.is_exploited is None for facts in cves):
-        steps.append("Load CISA's catalog on a computer with network access: `svc rules update --kev FILE|URL`.")
+    if any(not facts.is_exploited for facts in cves):
+        steps.append("CISA adds CVEs every week: load the current catalog with `svc rules update --kev FILE|URL`.")
     return steps
 
 
@@ -87,7 +98,7 @@ SECTION = Section(
         tool="svc.assistant.skills.cve.tool:inspect",
         input=InputKind.TEXT,
         title="CVEs",
-        can="check whether a CVE is known to be exploited (CISA KEV, after it has been loaded)",
+        can="check whether a CVE is known to be exploited (CISA KEV)",
         facts=(CveStatus,),
         strong=words(
             r"\b(?:what (?:is|about)|about|on|for|is|explain|look up|details (?:of|on|about)|tell me about) CVE-\d",

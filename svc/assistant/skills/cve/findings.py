@@ -6,11 +6,11 @@ from svc.assistant.findings import Facts
 
 
 class CveStatus(Facts, frozen=True, kw_only=True, tag="cve"):
-    """A CVE in the input, and what the KEV catalog says of it; without a catalog most fields are None."""
+    """A CVE in the input, and what the KEV catalog says of it; if it does not list the CVE, most fields are None."""
 
     id: str
-    is_exploited: bool | None
-    """Whether the catalog lists it; None without a catalog."""
+    is_exploited: bool
+    """Whether the catalog lists it; exploitation of others is not ruled out."""
     vendor: str | None
     product: str | None
     name: str | None
@@ -26,6 +26,6 @@ class CveStatus(Facts, frozen=True, kw_only=True, tag="cve"):
     cwes: list[str]
     count: int
     """How often it appears in the input."""
-    table_version: str | None
+    table_version: str
     """Version of the catalog."""
-    table_date: str | None
+    table_date: str

@@ -72,3 +72,35 @@ class CvssBroken(Facts, frozen=True, kw_only=True, tag="cvss_broken"):
     highest_score: float | None
     count: int
     """How often the vector appears."""
+
+
+class EstimateRow(msgspec.Struct, frozen=True):
+    """An estimated metric; ``words`` are those of the description, "" if the value is only usual for such records."""
+
+    metric: str
+    name: str
+    meaning: str
+    reason: str
+    words: str
+
+
+class CvssEstimate(Facts, frozen=True, kw_only=True, tag="cvss_estimate"):
+    """The CVSS 3.1 base score that records with such a description usually have. It is not a published score."""
+
+    vector: str
+    version: str
+    score: float
+    rating: str
+    """none, low, medium, high or critical."""
+    lowest_score: float
+    """If one of the metrics that the description does not state is milder than usual."""
+    highest_score: float
+    """If one of them is worse than usual."""
+    vulnerability: str
+    """Its class, for example "SQL injection"."""
+    words: str
+    """The words that show the class."""
+    subject: str
+    """The CVE that the description is of, or ""."""
+    metrics: list[EstimateRow]
+    """The eight base metrics, in the specification's order."""

@@ -1,7 +1,8 @@
 """Score every CVSS vector in a text, explain its metrics and what would lower it, or say what is wrong with it.
 
 Decides where a vector starts and ends, its version if that is not stated, and which metric is at fault; not
-whether a score is apt. Formulas: the ``cvss`` library. Metrics and their meaning: ``metrics.toml``.
+whether a score is apt. A text without a vector that describes a vulnerability gets an estimate (``described.py``).
+Formulas: the ``cvss`` library. Metrics and their meaning: ``metrics.toml``.
 """
 
 from __future__ import annotations
@@ -15,13 +16,25 @@ from functools import cache
 import msgspec
 from cvss import CVSS2, CVSS3, CVSS4, CVSSError
 
-from svc.assistant.findings import Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
+from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
 from svc.assistant.knowledge import load
-from svc.assistant.skills.cvss.findings import AllowedRow, ChangeRow, CvssBroken, CvssScore, MetricRow
+from svc.assistant.skills.cvss.described import Description, descriptions
+from svc.assistant.skills.cvss.estimate import Estimate, estimate
+from svc.assistant.skills.cvss.findings import (
+    AllowedRow,
+    ChangeRow,
+    CvssBroken,
+    CvssEstimate,
+    CvssScore,
+    EstimateRow,
+    MetricRow,
+)
 
 MAX_VECTORS = 20_000  # different ones of one text
 MAX_EXPLAINED = 50  # what would lower a score is computed for so many vectors; it takes 5 to 20 ms each
 MAX_CANDIDATE_CHARS = 600  # a 4.0 vector with every metric has 250
+MAX_DESCRIPTIONS = 500  # of vulnerabilities, estimated in one text
+EXCERPT_CHARS = 400
 MAX_REPAIRS = 3  # metrics at fault up to which the range of possible scores is computed
 PROGRESS_EVERY = 1_000  # vectors
 
@@ -117,7 +130,7 @@ def _mandatory(version: str) -> tuple[str, ...]:
 
 
 def _fit(version: str, fields: list[tuple[str, str]]) -> tuple[int, int]:
-    """How many fields are right in this version, and (as a negative number) how many it wants that are not there."""
+    """How many fields are right in this version, and (as a negative number) how many required ones are missing."""
     known, spelling = metrics_of(version), _spelling(version)
     names = [(spelling.get(key.upper()), value.upper()) for key, value in fields]
     values = sum(1 for key, value in names if key and value in (v.upper() for v in known[key].values))
@@ -159,11 +172,11 @@ def _settle_version(
     """The version to read a vector as, with problems and notes."""
     guessed = max(VERSIONS, key=lambda version: _fit(version, fields))
     if stated is None and hint in VERSIONS and hint[0] == guessed[0]:
-        return hint, [], [f"read as {hint}, which is named before it"]
+        return hint, [], [f"read as {hint}, the version named before it"]
     if stated is None and guessed == "2.0":
         return guessed, [], []  # vectors of version 2 have no prefix
     if stated is None:
-        return guessed, [], [f"no version stands before it; read as {guessed} by its metrics"]
+        return guessed, [], [f"no version prefix; read as {guessed} by its metrics"]
     full = {"2": "2.0", "3": "3.1", "4": "4.0"}.get(stated, stated)
     if full not in VERSIONS:
         return guessed, [f"there is no CVSS {stated}: the versions are 2.0, 3.0, 3.1 and 4.0"], []
@@ -189,7 +202,7 @@ def _fault(name: str, value: str, key: str | None, version: str, metrics: dict[s
         where = f" ({name} belongs to {', '.join(others)})" if others else ""
         return f"{name or value} is not a metric of {version}{where}"
     if key in metrics:
-        return f"{key} stands twice: as {metrics[key]} and as {value or 'nothing'}"
+        return f"{key} is given twice: as {metrics[key]} and as {value or 'nothing'}"
     allowed = metrics_of(version)[key].values
     if value.upper() not in (known.upper() for known in allowed):
         return f"{key}:{value} is wrong: {key} ({metrics_of(version)[key].name.lower()}) is {_either(list(allowed))}"
@@ -203,10 +216,10 @@ def _either(values: list[str]) -> str:
 def _notes(version: str, fields: list[tuple[str, str]], metrics: dict[str, str]) -> list[str]:
     notes = []
     if any(f"{key}:{value}" not in {f"{k}:{v}" for k, v in metrics.items()} for key, value in fields if key in metrics):
-        notes.append("upper and lower case put right")
+        notes.append("upper and lower case corrected")
     given = [key for key in metrics if key in _spelling(version).values()]
     if version == "4.0" and given != [key for key in metrics_of(version) if key in metrics]:
-        notes.append("CVSS 4.0 wants its metrics in a fixed order; put right")
+        notes.append("CVSS 4.0 requires a fixed order of the metrics; corrected")
     return notes
 
 
@@ -383,8 +396,16 @@ def _looks_like_vector(vector: str, *, is_prefixed: bool) -> bool:
     return known >= (1 if is_prefixed else 3) and len(fields) >= 2
 
 
-def inspect(content: str, *, source: str = "prompt") -> Iterator[ToolEvent]:
-    """Yield a CvssScore or a CvssBroken for each vector, in order; equal vectors are counted together."""
+def inspect(content: str, *, source: str = "prompt", question: str = "") -> Iterator[ToolEvent]:
+    """Yield a CvssScore or a CvssBroken for each vector, in order; equal vectors are counted together.
+
+    A text without a vector yields a CvssEstimate for each vulnerability that it describes.
+
+    Args:
+        content: The text with the vectors or the descriptions.
+        source: Its name in the evidence.
+        question: The part of ``content`` that is the user's question: not a part of a description.
+    """
     vectors: dict[tuple[str | None, str | None, str], _Seen] = {}
     is_cut = False
     for seen in _candidates(content, source):
@@ -397,8 +418,7 @@ def inspect(content: str, *, source: str = "prompt") -> Iterator[ToolEvent]:
             is_cut = True
             break
     if not vectors:
-        yield Gap(text="no CVSS vector found")
-        yield _coverage(0, is_cut=False)
+        yield from _estimates(content, source, question)
         return
     yield Progress(
         text=f"CVSS vectors: {sum(seen.count for seen in vectors.values()):,}, different ones: {len(vectors):,}"
@@ -408,8 +428,85 @@ def inspect(content: str, *, source: str = "prompt") -> Iterator[ToolEvent]:
         if index and index % PROGRESS_EVERY == 0:
             yield Progress(text=f"scored {index:,} of {len(vectors):,} CVSS vectors")
     if len(vectors) > MAX_EXPLAINED:
-        yield Gap(text=f"what would lower the score was worked out for the first {MAX_EXPLAINED} vectors alone")
+        yield Gap(text=f"score reductions were calculated only for the first {MAX_EXPLAINED} vectors alone")
     yield _coverage(len(vectors), is_cut=is_cut)
+
+
+def _estimates(content: str, source: str, question: str) -> Iterator[ToolEvent]:
+    found = list(itertools.islice(descriptions(content, question), MAX_DESCRIPTIONS + 1))
+    if not found:
+        yield Gap(text="no CVSS vector found")
+        yield _coverage(0, is_cut=False)
+        return
+    yield Progress(text=f"no CVSS vector; estimating it for {len(found[:MAX_DESCRIPTIONS]):,} descriptions")
+    estimated = 0
+    for described in found[:MAX_DESCRIPTIONS]:
+        finding = _estimated(described, source)
+        estimated += finding is not None
+        if finding is not None:
+            yield finding
+    if not estimated:
+        yield Gap(text="no CVSS vector found, and no description of a vulnerability whose score could be estimated")
+    if len(found) > MAX_DESCRIPTIONS:
+        yield Gap(text=f"stopped after {MAX_DESCRIPTIONS:,} descriptions of vulnerabilities", in_headline=True)
+    yield Coverage(
+        read_as="description of a vulnerability" if estimated else "text without a description of a vulnerability",
+        unit="description",
+        understood=estimated,
+        total=len(found),
+        looked_for="a CVSS vector, and without one the words that decide the CVSS 3.1 base metrics",
+        not_covered="an estimate from words is not the published score, which may rest on facts the text does not have",
+    )
+
+
+def _estimated(described: Description, source: str) -> Finding[CvssEstimate] | None:
+    found = estimate(described.text)
+    if found is None:
+        return None
+    values = {metric.metric: metric.value for metric in found.metrics}
+    scores = compute("3.1", values)
+    vector, others = written("3.1", values), _scores_nearby(found, values)
+    known = metrics_of("3.1")
+    unstated = sum(not metric.words for metric in found.metrics if metric.metric not in ("AC", "S"))
+    return Finding(
+        title=f"estimated CVSS 3.1: {scores.score} {scores.rating}",
+        severity=Severity.INFO if scores.rating == "none" else Severity(scores.rating),
+        confidence=Confidence.LOW if unstated > 4 else Confidence.MEDIUM,
+        why=f"{found.kind}; estimated from the words of the description, not a published score",
+        evidence=(Evidence(source=source, excerpt=described.text[:EXCERPT_CHARS], line=described.line),),
+        facts=CvssEstimate(
+            vector=vector,
+            version="3.1",
+            score=scores.score,
+            rating=scores.rating,
+            lowest_score=min([scores.score, *others]),
+            highest_score=max([scores.score, *others]),
+            vulnerability=found.kind,
+            words=found.words,
+            subject=described.subject,
+            metrics=[
+                EstimateRow(
+                    f"{metric.metric}:{metric.value}",
+                    known[metric.metric].name,
+                    known[metric.metric].values[metric.value],
+                    metric.reason,
+                    metric.words,
+                )
+                for metric in found.metrics
+            ],
+        ),
+    )
+
+
+def _scores_nearby(found: Estimate, values: dict[str, str]) -> list[float]:
+    """The scores if one of the metrics that analysts judge differently, and that no words state, has another value."""
+    unstated = [metric.metric for metric in found.metrics if not metric.words and metric.metric in ("PR", "UI")]
+    return [
+        compute("3.1", {**values, metric: value}).score
+        for metric in unstated
+        for value in metrics_of("3.1")[metric].values
+        if value != values[metric]
+    ]
 
 
 def _coverage(vectors: int, *, is_cut: bool) -> Coverage:
@@ -419,7 +516,7 @@ def _coverage(vectors: int, *, is_cut: bool) -> Coverage:
         understood=vectors,
         total=vectors + is_cut,
         looked_for="valid and invalid CVSS vectors (2.0, 3.0, 3.1, 4.0)",
-        not_covered="whether a vector describes the vulnerability rightly is not known",
+        not_covered="whether a vector describes the vulnerability correctly is not known",
     )
 
 

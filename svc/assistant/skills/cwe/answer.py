@@ -25,7 +25,7 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
             for finding in entries[:MAX_EXPLAINED]
         )
     if not likeliest:
-        return "**Not examined:** the text has no words that describe a weakness."
+        return "**Not examined:** the text does not describe a known weakness."
     if len(likeliest) > 1:
         return f"**A CWE for {plural(len(likeliest), 'text')}:** see the most likely candidates of each below."
     best = likeliest[0]

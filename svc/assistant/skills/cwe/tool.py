@@ -16,6 +16,7 @@ from svc.assistant import knowledge
 from svc.assistant.file_types.text_shape import data_form, is_labelled_token, is_log, readable_lines
 from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, ToolEvent
 from svc.assistant.knowledge.cwe import FILE_NAME, Cwe, CweTable, Weakness, WeaknessTable
+from svc.assistant.knowledge.word_patterns import word_pattern
 from svc.assistant.skills.cwe.findings import CweCandidate, CweEntry
 
 MAX_BLOCKS = 500  # texts of one input
@@ -51,7 +52,7 @@ class ScoredWeakness(msgspec.Struct, frozen=True):
 
 def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[ToolEvent]:
     """Yield a CweEntry for each CWE that ``question`` names, or else CweCandidates for each text in ``content``."""
-    yield Progress(text=f"reading {source} with {len(_names()):,} weaknesses of CWE {_table().version}")
+    yield Progress(text=f"reading {source} with {len(_names()):,} weaknesses of {_edition()}")
     asked = list(dict.fromkeys(int(number) for number in _ID.findall(question)))
     if asked and not _WHICH.search(question):
         for number in asked:
@@ -61,7 +62,7 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
             unit="CWE",
             understood=sum(number in _names() for number in asked),
             total=len(asked),
-            looked_for=f"entries of CWE {_table().version}",
+            looked_for=f"entries of {_edition()}",
             not_covered="categories, views and entries newer than the table are not in it",
         )
         return
@@ -83,7 +84,7 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     if len(blocks) > MAX_BLOCKS:
         yield Gap(text=f"only the first {MAX_BLOCKS} of {len(blocks):,} texts were examined", in_headline=True)
     if not with_candidates:
-        yield Gap(text="the text has no words that are typical of a known weakness")
+        yield Gap(text="the text has no wording typical of a known weakness")
     yield Progress(text=f"examined {len(blocks):,} texts, {with_candidates:,} with a candidate")
     yield _coverage(with_candidates, len(blocks))
 
@@ -94,7 +95,7 @@ def _coverage(described: int, total: int, *, unit: str = "text") -> Coverage:
         unit=unit,
         understood=described,
         total=total,
-        looked_for=f"the wording of {len(_ours()):,} weaknesses of CWE {_table().version}",
+        looked_for=f"the wording of {len(_ours()):,} weaknesses of {_edition()}",
         not_covered="weaknesses described in other words, or in a language other than English, are not recognised",
     )
 
@@ -188,7 +189,7 @@ def _explained(number: int, source: str) -> ToolEvent:
     entry, ours = _names().get(number), _ours().get(number)
     if entry is None:
         return Gap(
-            text=f"CWE-{number} is not in the table of CWE {_table().version}: a category, a view, or newer than that; "
+            text=f"CWE-{number} is not in the table of {_edition()}: a category, a view, or newer than that; "
             "svc rules update --cwe FILE loads a newer list"
         )
     children = sorted(child.id for child in _names().values() if number in child.parents)
@@ -214,6 +215,11 @@ def _titled(ids: list[int]) -> list[str]:
     return [f"CWE-{number} {_names()[number].name}" if number in _names() else f"CWE-{number}" for number in ids]
 
 
+def _edition() -> str:
+    stated = _table_date()
+    return f"CWE {_table().version}" + (f" of {stated}" if stated else "")
+
+
 def _table_date() -> str | None:
     stated = _table().date
     return stated.isoformat() if stated else None
@@ -236,7 +242,4 @@ def _ours() -> dict[int, Weakness]:
 
 @cache
 def _patterns() -> list[tuple[Weakness, list[tuple[re.Pattern[str], float]]]]:
-    return [
-        (entry, [(re.compile(pattern, re.IGNORECASE), weight) for pattern, weight in entry.words])
-        for entry in _ours().values()
-    ]
+    return [(entry, [(word_pattern(pattern), weight) for pattern, weight in entry.words]) for entry in _ours().values()]

@@ -22,7 +22,7 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     """The result, the number of layers, and whether it is suspicious code."""
     parts = with_facts(findings, DecodedPart)
     if not parts:
-        return "**Nothing could be decoded:** the text has no encoded part that could be read without a key."
+        return "**Nothing could be decoded:** the text has no encoded part that can be decoded without a key."
     first = parts[0].facts
     result = f": {code_span(first.text, limit=VERDICT_CHARS)}" if first.text else f" into {escape(first.form)}"
     lead = f"**Decoded** through {plural(first.layers, 'layer')} ({escape(first.path)}){result}."
@@ -97,7 +97,7 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
     """Where to look for the decoded content, and for the indicators in it."""
     steps = search_steps(findings)
     if with_facts(findings, DecodedPart):
-        steps.append("Search the host where it was found for the decoded content, and for what it starts or contacts.")
+        steps.append("Search the affected host for the decoded content, and for what it starts or contacts.")
     return steps
 
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 import base64
 import binascii
 import bz2
-import codecs
 import html
 import io
+import itertools
+import json
 import lzma
 import quopri
 import re
@@ -27,8 +28,12 @@ from urllib.parse import unquote_to_bytes
 import msgspec
 
 from svc.assistant.file_types.signatures import label_of, starts_as
-from svc.assistant.skills.decode.plausibility import file_type, plausibility, text_of
+from svc.assistant.skills.decode.plausibility import text_of
 
+MAX_DUMP_LINE_CHARS = 300  # offset, 32 bytes and their characters have 180
+EVIDENT_BYTES = 10  # of printable ASCII: one of 20,000 random strings is that by chance
+LEAST_JSON_VALUE = 16  # characters
+DUMP_WIDTH = 16  # bytes in a line, if there is only one line
 MAX_SLOW_CHARS = 200_000  # for decoders that work character by character
 MAX_LAYER_BYTES = 8_000_000  # of one layer; a decompression bomb is cut there
 
@@ -62,6 +67,7 @@ _HEX_ESCAPES = re.compile(r"(?:\\{1,4}x[0-9A-Fa-f]{2})+")
 _UNICODE_ESCAPES = re.compile(r"(?:\\{1,4}u|%u|\\{1,4}U0000|U\+)([0-9A-Fa-f]{4})(?:[ ,])?")
 _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,10});")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
+_PLUS = re.compile(r"(?<=[\w.,;:!?)'%\"])\+(?=[\w('%\"-])")
 _DECIMAL = re.compile(r"[\[(]{0,2}\s{0,8}\d{1,3}(?:[,;:|\s+-]{1,4}\d{1,3}){2,}\s*[,;]?\)?\]?")
 _CHAR_CALL = re.compile(
     r"(?:\[char\]\s{0,8}\(?\s{0,8}|\bchrw?\$?\s{0,8}\(\s{0,8})(0x[0-9A-Fa-f]{1,4}|\d{1,5})\s{0,8}\)?", re.IGNORECASE
@@ -80,7 +86,24 @@ _QUOTED = re.compile(r"=[0-9A-F]{2}|=\r?\n")
 _UU = re.compile(r"begin [0-7]{3,4} [^\n]{1,200}\n(?P<body>(?:[ -`]{0,62}\n)+)end\b")
 _JWT = re.compile(r"(eyJ[\w-]+)\.(eyJ[\w-]+)\.([\w-]*)")
 _MORSE = re.compile(r"[.\-\u2013\u2014\u00b7/|\s]+")
+_SPACE_AFTER_MARK = re.compile(r"(?<=[-,.]) +")
+_WORD_GAP = re.compile(r"\s{0,9}[/|\n]\s*|\s{2,}")
+_WORD_GAP_OF_DASHED = re.compile(r"\s{0,9}[/|\n]\s*|\s+")
+_LETTER_NUMBERS = re.compile(r"[12]?\d(?:[-,./| \n]{1,3}[12]?\d){3,}")
 _CONCATENATED = re.compile(r"(?P<quote>['\"])\s{0,8}[+&]\s{0,8}(?P=quote)")
+_PIECES = re.compile(
+    r"\s*(?:\(\s*)?(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
+    r"(?:[\s.+&,_\\]{1,8}(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'))+\s*\)?;?\s*"
+)
+_PIECE = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
+_DUMP_LINE = re.compile(
+    r"[ \t]{0,8}(?:0x)?(?P<offset>[0-9A-Fa-f]{4,16})(?::[ \t]{0,4}|[ \t]{1,4})(?=[0-9A-Fa-f]{2}(?:[0-9A-Fa-f \t-]|$))"
+)
+_DUMP_BYTES = re.compile(r"[0-9A-Fa-f]{2}(?:[ \t-]{0,2}[0-9A-Fa-f]{2}){0,63}")
+_DUMP_WORDS = re.compile(r"\s*[0-9A-Fa-f]{4}(?:\s{1,4}[0-9A-Fa-f]{4}){0,31}\s*")
+"""Bytes in pairs and no characters after them: ``hexdump`` prints words in the order of a little-endian machine."""
+_LENGTH = re.compile(r"(?<=\n)[ \t]*[0-9A-Fa-f]{4,16}\s*\Z")
+_DUMP_END = re.compile(r"\s*(?:[0-9A-Fa-f]{4,16}|\*)\s*")
 _FORMAT = re.compile(
     r"\(?\s{0,8}(?P<quote>[\"'])(?P<template>(?:[^\"'{}]*\{\d{1,3}\})+[^\"'{}]*)(?P=quote)\s{0,8}-f\s{0,8}(?P<values>(?:['\"][^'\"]*['\"]\s{0,8},\s{0,8})*['\"][^'\"]*['\"])\s{0,8}\)?",
     re.IGNORECASE,
@@ -135,6 +158,34 @@ def hex_text(data: bytes, text: str | None) -> Iterator[Reading]:
         yield Reading("hex", bytes.fromhex(squeezed.removeprefix("0x")))
 
 
+def hex_dump(data: bytes, text: str | None) -> Iterator[Reading]:
+    """Read a dump as hexdump, xxd and debuggers print it: offset, hex digits, characters."""
+    lines = (text or "").strip("\r\n").splitlines()
+    if not lines or max(map(len, lines)) > MAX_DUMP_LINE_CHARS:
+        return
+    lines = lines[:-1] if len(lines) > 1 and _DUMP_END.fullmatch(lines[-1]) else lines
+    starts = [_DUMP_LINE.match(line) for line in lines]
+    offsets = [int(start["offset"], 16) for start in starts if start]
+    if len(offsets) < len(lines) or any(one >= two for one, two in itertools.pairwise(offsets)):
+        return
+    width = min(offsets[1] - offsets[0], 64) if len(offsets) > 1 else DUMP_WIDTH
+    digits = [_dumped(line, start.end(), width) if start else "" for line, start in zip(lines, starts, strict=True)]
+    if all(len(one) == 2 * width for one in digits[:-1]) and digits[-1] and (len(lines) > 1 or " " in lines[0]):
+        found = bytes.fromhex("".join(digits))
+        yield Reading("hex dump", found)
+        if all(_DUMP_WORDS.fullmatch(line, start.end()) for line, start in zip(lines, starts, strict=True) if start):
+            swapped = bytearray(found)
+            swapped[0::2], swapped[1::2] = found[1::2], found[0::2]
+            length = int(end[0], 16) if (end := _LENGTH.search(text or "")) else len(found)
+            yield Reading("hex dump of 16-bit words", bytes(swapped[: max(length, len(found) - 1)]))
+
+
+def _dumped(line: str, start: int, width: int) -> str:
+    """The hex digits of one line; the characters after them follow three spaces, a bar, or the full width."""
+    found = _DUMP_BYTES.match(line, start)
+    return re.sub(r"[^0-9A-Fa-f]", "", found[0])[: 2 * width] if found else ""
+
+
 def escapes(data: bytes, text: str | None) -> Iterator[Reading]:
     """Replace \\x41, \\u0041, %u0041 and \\101 within a text."""
     if not text:
@@ -159,11 +210,9 @@ def _encoded(text: str) -> bytes:
 def percent(data: bytes, text: str | None) -> Iterator[Reading]:
     """Decode URL encoding, with + for a space in form data."""
     count = len(_PERCENT.findall(text or ""))
-    if text and (count >= 2 or (count and len(text) < 200)):
-        yield Reading(
-            "URL encoding",
-            unquote_to_bytes(text if " " in text else text.replace("+", "%20" if "%2B" in text.upper() else "+")),
-        )
+    is_form = text is not None and " " not in text and len(_PLUS.findall(text)) >= 2
+    if text and (count >= 2 or (count and len(text) < 200) or (is_form and not _CONCATENATED.search(text))):
+        yield Reading("URL encoding", unquote_to_bytes(text.replace("+", "%20") if is_form else text))
 
 
 def entities(data: bytes, text: str | None) -> Iterator[Reading]:
@@ -199,12 +248,21 @@ def character_calls(data: bytes, text: str | None) -> Iterator[Reading]:
     calls = _CHAR_CALL.findall(text)
     if len(calls) >= 3:
         whole = _CHAR_CALL.sub(lambda m: f"\0{_character(m[1])}\0", text)
-        yield Reading("character codes", _encoded(re.sub(r"\0\s{0,20}[+&.]?\s{0,20}\0|\0", "", whole)))
+        yield Reading("character codes", _as_utf8(re.sub(r"\0\s{0,20}[+&.]?\s{0,20}\0|\0", "", whole)))
     if _CHAR_LIST.search(text):
         joined = "".join(
             _character(number) for number in re.findall(r"0x[0-9A-Fa-f]+|\d+", max(_CHAR_LIST.findall(text), key=len))
         )
-        yield Reading("character codes", _encoded(joined))
+        yield Reading("character codes", _as_utf8(joined))
+
+
+def _as_utf8(text: str) -> bytes:
+    """The bytes of a text; codes that are bytes of UTF-8 each are taken as such."""
+    if not text.isascii() and max(text) < "\u0100":
+        raw = text.encode("latin-1")
+        if text_of(raw) is not None:
+            return raw
+    return _encoded(text)
 
 
 def _character(number: str) -> str:
@@ -213,8 +271,11 @@ def _character(number: str) -> str:
 
 
 def joined_strings(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Join 'po'+'wer' and '{1}{0}' -f 'b','a'; remove PowerShell's backticks and the carets of cmd.exe."""
+    """Join 'po'+'wer', adjacent strings and '{1}{0}' -f 'b','a'; remove the backticks and carets of Windows' shells."""
     if not text:
+        return
+    if text.lstrip("( \t\r\n")[:1] in ("'", '"') and _PIECES.fullmatch(text):
+        yield Reading("string concatenation", "".join(one or two for one, two in _PIECE.findall(text)).encode())
         return
     if _CONCATENATED.search(text):
         yield Reading("string concatenation", _CONCATENATED.sub("", text).encode())
@@ -245,9 +306,10 @@ def base85_text(data: bytes, text: str | None) -> Iterator[Reading]:
         readers.append(("Base85", base64.b85decode))
     for name, reader in readers:
         try:
-            yield Reading(name, reader(joined.encode()), is_strict=framed is not None)
+            out = reader(joined.encode())
         except ValueError:  # a character outside the alphabet, or a group that is too large
             continue
+        yield Reading(name, out, is_strict=framed is not None or _is_evident(out))
 
 
 def base58_text(data: bytes, text: str | None) -> Iterator[Reading]:
@@ -259,12 +321,20 @@ def base58_text(data: bytes, text: str | None) -> Iterator[Reading]:
     for char in stripped:
         number = number * 58 + _BASE58_ALPHABET.index(char)
     zeros = len(stripped) - len(stripped.lstrip("1"))
-    yield Reading("Base58", b"\0" * zeros + number.to_bytes((number.bit_length() + 7) // 8, "big"), is_strict=False)
+    out = b"\0" * zeros + number.to_bytes((number.bit_length() + 7) // 8, "big")
+    yield Reading("Base58", out, is_strict=_is_evident(out))
+
+
+def _is_evident(out: bytes) -> bool:
+    """Whether what a wide alphabet decodes to cannot be chance: a text of some length, or a packed stream's start."""
+    is_text = len(out) >= EVIDENT_BYTES and out.isascii() and text_of(out) is not None
+    return is_text or starts_as(out, "gzip_start", "bzip2_start", "xz_start", "zip")
 
 
 def quoted_printable(data: bytes, text: str | None) -> Iterator[Reading]:
     """Decode quoted-printable."""
-    if text and len(_QUOTED.findall(text)) >= 2 and re.search(r"=[0-9A-F]{2}", text):
+    least = 1 if text and "=3D" in text else 2
+    if text and len(_QUOTED.findall(text)) >= least and re.search(r"=[0-9A-F]{2}", text):
         yield Reading("quoted-printable", quopri.decodestring(text.encode()))
 
 
@@ -291,6 +361,34 @@ def jwt_parts(data: bytes, text: str | None) -> Iterator[Reading]:
         yield Reading("JWT header and claims", b"\n".join(parts))
 
 
+def json_value(data: bytes, text: str | None) -> Iterator[Reading]:
+    """Take the longest text in JSON: what carries data there is a field."""
+    stripped = (text or "").strip()
+    lines = stripped.split("\n") if stripped[:1] == "{" and stripped[-1:] == "}" else []
+    values: list[str] = []
+    for part in (stripped, *lines) if len(stripped) <= MAX_SLOW_CHARS else ():
+        try:
+            values += _texts_in(json.loads(part))
+        except (ValueError, RecursionError):
+            continue
+        if part is stripped:
+            break
+    longest = max(values, key=len, default="")
+    if len(longest) >= LEAST_JSON_VALUE and len(longest) >= len(stripped) / 3:
+        yield Reading("JSON value", _encoded(longest))
+
+
+def _texts_in(value: object) -> Iterator[str]:
+    """The texts of a JSON value, at most three levels deep."""
+    pending = [(value, 0)]
+    while pending:
+        one, depth = pending.pop()
+        if isinstance(one, str):
+            yield one
+        elif depth < 3 and isinstance(one, dict | list):
+            pending += [(inner, depth + 1) for inner in (one.values() if isinstance(one, dict) else one)]
+
+
 def morse(data: bytes, text: str | None) -> Iterator[Reading]:
     """Decode Morse code with spaces between letters and / or | between words."""
     stripped = (text or "").strip().translate(str.maketrans("\u00b7\u2013\u2014", ".--"))
@@ -301,6 +399,20 @@ def morse(data: bytes, text: str | None) -> Iterator[Reading]:
     ]
     if all(letter is not None for word in words for letter in word):
         yield Reading("Morse code", " ".join("".join(letter or "" for letter in word) for word in words).encode())
+
+
+def letter_numbers(data: bytes, text: str | None) -> Iterator[Reading]:
+    """Read numbers from 1 to 26 as letters (A1Z26): a dash or comma between letters, space or / between words."""
+    stripped = (text or "").strip()
+    if len(stripped) > MAX_SLOW_CHARS or not _LETTER_NUMBERS.fullmatch(stripped):
+        return
+    has_dashes = any(mark in stripped for mark in "-,.")
+    gap = _WORD_GAP_OF_DASHED if has_dashes else _WORD_GAP
+    words = gap.split(_SPACE_AFTER_MARK.sub("", stripped))
+    numbers = [[int(number) for number in re.findall(r"\d+", word)] for word in words]
+    if all(1 <= number <= 26 for word in numbers for number in word):
+        read = " ".join("".join(chr(96 + number) for number in word) for word in numbers)
+        yield Reading("letter numbers (A1Z26)", read.encode(), is_strict=False)
 
 
 def compressed(data: bytes, text: str | None) -> Iterator[Reading]:
@@ -360,63 +472,6 @@ def _first_file(data: bytes) -> Iterator[Reading]:
         return
 
 
-def shifted(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Try rot13 and every other Caesar shift, atbash and rot47."""
-    if not text or not any(char.isascii() and char.isalpha() for char in text):
-        return
-    yield Reading("rot13", codecs.encode(text, "rot13").encode(), is_strict=False)
-    lower, upper = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-    for shift in (*range(1, 13), *range(14, 26)):
-        table = str.maketrans(lower + upper, lower[-shift:] + lower[:-shift] + upper[-shift:] + upper[:-shift])
-        yield Reading(f"Caesar shift {shift}", text.translate(table).encode(), is_strict=False, rarity=0.2)
-    yield Reading(
-        "atbash", text.translate(str.maketrans(lower + upper, lower[::-1] + upper[::-1])).encode(), is_strict=False
-    )
-    yield Reading("reversed, rot13", codecs.encode(text[::-1], "rot13").encode(), is_strict=False)
-    rot47 = "".join(chr(33 + (ord(char) - 33 + 47) % 94) if "!" <= char <= "~" else char for char in text)
-    yield Reading("rot47", rot47.encode(), is_strict=False)
-
-
-def backwards(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Reverse the text."""
-    if len(data) >= 4:
-        yield Reading("reversed", text[::-1].encode() if text else data[::-1], is_strict=False)
-
-
-_DIGIT_BYTES = b"0123456789abcdefABCDEFx\\ ,;%&#=[]()+\n"
-MAX_KEYS = 16  # tried on one layer
-_BLOB_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
-
-
-def xored(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Try the single-byte XOR keys whose result is text or a known file type, the most plausible first."""
-    if len(data) < 6:
-        return
-    sample = data[:600]
-    readable = bytes([9, 10, 13, *range(32, 127)])
-    found = []
-    for key in range(1, 256):
-        table = bytes(value ^ key for value in range(256))
-        out = sample.translate(table)
-        if len(out.translate(None, readable)) <= len(out) * 0.02 or _starts_known(out):
-            found.append((max(plausibility(out), _encoding_likeness(out)), key, table))
-    for _, key, table in sorted(found, reverse=True, key=lambda item: item[0])[: MAX_KEYS if text is None else 3]:
-        yield Reading(
-            f"XOR with 0x{key:02x}", data.translate(table), is_strict=False, rarity=0.0 if text is None else 0.4
-        )
-
-
-def _encoding_likeness(out: bytes) -> float:
-    """Return how much bytes look like another encoding, up to 0.7 if it uses every one of their characters."""
-    strange_digits = len(out.translate(None, _DIGIT_BYTES)) / len(out)
-    strange = len(out.translate(None, _BLOB_BYTES)) / len(out)
-    return max(0.7 - 5 * strange_digits, 0.6 - 5 * strange, 0.0)
-
-
-def _starts_known(out: bytes) -> bool:
-    return bool(file_type(out)) or starts_as(out, "gzip", "bzip2", "xz_start")
-
-
 def utf16_text(data: bytes, text: str | None) -> Iterator[Reading]:
     """Convert UTF-16 text to UTF-8, so that the next decoder sees its characters."""
     found = text_of(data)
@@ -425,11 +480,11 @@ def utf16_text(data: bytes, text: str | None) -> Iterator[Reading]:
 
 
 STRICT: tuple[Decoder, ...] = (
-    utf16_text, compressed, jwt_parts, uuencoded, numbers, morse, hex_text, base32_text, base64_text,
-    character_calls, escapes, entities, percent, quoted_printable, joined_strings, base85_text, base58_text,
+    utf16_text, compressed, jwt_parts, uuencoded, numbers, letter_numbers, morse, hex_dump, hex_text, base32_text,
+    base64_text, character_calls, escapes, entities, percent, quoted_printable, joined_strings, json_value, base85_text,
+    base58_text,
 )  # fmt: skip
 BULK: tuple[Decoder, ...] = (utf16_text, compressed, uuencoded, hex_text, base32_text, base64_text)
 """Decoders for layers of megabytes; the others look for forms that people write by hand."""
-NARROW: tuple[Decoder, ...] = (hex_text, numbers, character_calls, jwt_parts, uuencoded)
+NARROW: tuple[Decoder, ...] = (hex_dump, hex_text, numbers, character_calls, jwt_parts, uuencoded)
 """Decoders whose form hardly any text has by chance."""
-LOOSE: tuple[Decoder, ...] = (backwards, shifted, xored)

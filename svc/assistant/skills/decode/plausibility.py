@@ -31,6 +31,7 @@ LETTERS_BONUS, LETTERS_SHARE = 0.1, 0.6  # if more of what is not space are lett
 SPACES_BONUS, SPACES_SHARES = 0.08, (0.08, 0.3)  # if the share of spaces is that of prose
 OPAQUE_PENALTY = 0.3  # for text that is all long runs without a known word
 ODD_PENALTY = 2.0  # for each share of characters that neither prose nor code uses
+REPEATED_PIECES, REPEATED_SHARE, REPEATED_FACTOR = 8, 0.35, 0.8  # the same few words again and again: a wrong key
 ESCAPED_FREE, ESCAPED_GAIN, ESCAPED_MOST = 0.2, 1.4, 0.7  # escapes above 20 % take away up to 70 % of the score
 ESCAPE_MARKS_EVERY = 16  # characters; text with fewer marks of escapes is not searched for them, which is slow
 
@@ -68,7 +69,7 @@ _FILE_LABELS = tuple(_FILE_NAMES)
 _MEANINGFUL = re.compile(
     r"[a-z]{2,6}://[\w.-]+|\b\d{1,3}(?:\.\d{1,3}){3}\b|[A-Za-z]:\\\w|(?:^|\s)/(?:bin|etc|tmp|usr|dev|var"
     r"|home)/|[\w.+-]{1,64}@[\w-]{1,63}\.[a-z]{2,63}"
-    r"|\b\w{1,80}\.(?:exe|dll|ps1|bat|vbs|js|php|com|net|org|txt|sh|py)\b|<\w{1,40}[^<>]{0,300}>|\$\w{1,40}\s?=|\w{1,40}\([^()]{0,300}\)"
+    r"|\b\w{1,80}\.(?:exe|dll|ps1|bat|vbs|js|php|com|net|org|txt|sh|py)\b|<\w{1,40}[^<>]{0,300}>|\$\w{1,40}\s?=|(?<!\w)[A-Za-z_$][\w.]{0,40}\([^()]{0,300}\)"
     r"|\"\w{1,80}\"\s?:|\b[a-z]\w{1,9}\{[\w!?@$.-]{4,200}\}|\w{1,40}=\w{1,80}&",
     re.IGNORECASE,
 )
@@ -86,6 +87,7 @@ class PlainWordTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     date: datetime.date
     english: str
     technical: str
+    languages: str
     letter_pairs: str
 
 
@@ -96,7 +98,7 @@ def _table() -> PlainWordTable:
 
 @cache
 def _words() -> frozenset[str]:
-    return frozenset((_table().english + _table().technical).lower().split())
+    return frozenset((_table().english + _table().technical + _table().languages).lower().split())
 
 
 @cache
@@ -155,6 +157,9 @@ def _printable(text: str) -> float:
 
 
 _LINE_CHARS = {9: " ", 10: " ", 13: " "}
+_UU_START = re.compile(r"begin [0-7]{3,4} [^\n]{1,200}\r?\n[ -`]{1,62}(?:\n|\r|\Z)")
+_HEX_RUN = re.compile(r"(?=[A-Fa-f]*\d)[0-9A-Fa-f]+")
+"""With digits: its letters form words such as "add" by chance."""
 _ODD = re.compile(r"[^\w\s.,:;/\\\-='\"(){}\[\]$&|?!<>@%+#*]")
 _OPAQUE = re.compile(r"[A-Za-z0-9+/=_-]{24,}")
 _ESCAPE_MARKS = re.compile(r"[\\%&=,+;)]")
@@ -189,7 +194,7 @@ def plausibility_of_text(text: str) -> float:
     sample = text[:SAMPLE_CHARS].strip()
     if not sample:
         return 0.0
-    if _OPAQUE.fullmatch(sample) and _opaque(sample):
+    if (_OPAQUE.fullmatch(sample) and _opaque(sample)) or _UU_START.match(sample):
         return 0.0
     other_letters = 0 if sample.isascii() else sum(char.isalpha() and not char.isascii() for char in sample)
     if other_letters > OTHER_SCRIPT_SHARE * len(sample):
@@ -198,9 +203,10 @@ def plausibility_of_text(text: str) -> float:
     if not letters:
         return MARKS_ONLY_SCORE if _MEANINGFUL.search(sample) else NO_LETTERS_SCORE
     pieces = [piece for piece in _PIECES.findall(sample) if not piece.isdigit()]
-    known = 0.0 + sum(len(piece) for piece in pieces if len(piece) > 2 and piece.lower() in _words())
+    words, different = _words(), set(pieces)
+    known = 0.0 + sum(len(piece) for piece in pieces if len(piece) > 2 and piece.lower() in words)
     if known:
-        known += sum(2 for word in _SHORT_WORD.findall(sample) if word.lower() in _words())
+        known += sum(2 for word in _SHORT_WORD.findall(sample) if word.lower() in words)
     known /= letters
     marks = sum(len(match[0]) for match in _MEANINGFUL.finditer(sample)) / len(sample)
     letters_share = letters / len("".join(sample.split()))
@@ -212,6 +218,8 @@ def plausibility_of_text(text: str) -> float:
     score += SPACES_BONUS * (SPACES_SHARES[0] < spaces_share < SPACES_SHARES[1])
     score -= OPAQUE_PENALTY * _opaque(sample)
     score -= ODD_PENALTY * len(_ODD.findall(sample)) / len(sample)
+    if len(pieces) >= REPEATED_PIECES and len(different) < len(pieces) * REPEATED_SHARE:
+        score *= REPEATED_FACTOR
     return max(0.0, min(1.0, score)) * (1 - _escaped_loss(sample))
 
 
@@ -242,6 +250,6 @@ def _opaque(text: str) -> float:
     for match in _RUN.finditer(text):
         pieces = _PIECES.findall(match[0])
         known = 0.0 + sum(len(piece) for piece in pieces if len(piece) > 2 and piece.lower() in _words())
-        if known < len(match[0]) * KNOWN_SHARE:
+        if known < len(match[0]) * KNOWN_SHARE or _HEX_RUN.fullmatch(match[0]):
             opaque += len(match[0])
     return opaque / len(text)

@@ -89,6 +89,45 @@ class PortScan(Facts, frozen=True, kw_only=True, tag="port_scan"):
     per_minute: float | None
 
 
+class BeaconSearch(Facts, frozen=True, kw_only=True, tag="beacon_search"):
+    """How far a log was searched for regular contacts."""
+
+    pairs: int
+    """Sources with a destination."""
+    judged: int
+    """Pairs with enough contacts to tell."""
+    regular: int
+    least: int
+    """Contacts that are enough."""
+    untold: int
+    """Contacts of pairs beyond the limit, which were not searched."""
+
+
+class Beaconing(Facts, frozen=True, kw_only=True, tag="beaconing"):
+    """Contacts of a source with a destination at nearly equal intervals."""
+
+    source: str
+    destination: str
+    """An address, the host of a proxy's request, or the queried name."""
+    port: int | None
+    contacts: Literal["connections", "requests", "queries"]
+    program: str
+    """The program that connected, if the log names it."""
+    is_internal: bool
+    """Whether the destination is inside the network."""
+    count: int
+    pause_seconds: float
+    """Median interval."""
+    jitter: float
+    """Median deviation from the interval, as a share of it."""
+    reason: str
+    """Why it is most likely ordinary; "" if nothing says so."""
+    first: str | None
+    last: str | None
+    offsets: list[float]
+    """Seconds from the first contact to each one, at most 200: of more, every second, third …"""
+
+
 class DeniedTraffic(Facts, frozen=True, kw_only=True, tag="denied_traffic"):
     """Connections from one address to another that were denied repeatedly, or allowed after that."""
 
@@ -123,26 +162,13 @@ class ProductAlert(Facts, frozen=True, kw_only=True, tag="product_alert"):
     """An alert that another product raised; it is reported, not verified."""
 
     alert: str
+    product: str = ""
+    """The product that raised it; "" if the export does not tell."""
     level: str
     """As that product rates it."""
     count: int
     hosts: list[str]
     users: list[str]
     addresses: list[str]
-    first: str | None
-    last: str | None
-
-
-class NotableAction(Facts, frozen=True, kw_only=True, tag="notable_action"):
-    """An action of an account in a cloud or service that attackers use, too."""
-
-    action: str
-    what: str
-    account: str
-    outcome: str
-    """``success``, ``failure`` or "" if not stated."""
-    count: int
-    addresses: list[str]
-    targets: list[str]
     first: str | None
     last: str | None

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from svc.assistant.findings import AnyFinding, InputKind, Severity, with_facts
-from svc.assistant.knowledge.attack_names import tactic_name
+from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
+from svc.assistant.knowledge.attack_names import tactic_label
 from svc.assistant.log_readers.login_counting import LoginPattern
+from svc.assistant.log_readers.time_window import OPTIONS
 from svc.assistant.skills.answer_parts import EXCERPT_CHARS, MAX_FACTS, READ, Fold, place_words
 from svc.assistant.skills.events import answer_activity, answer_exports, answer_tables
 from svc.assistant.skills.events.activity_findings import (
+    Beaconing,
+    BeaconSearch,
     DeniedTraffic,
     NetworkSummary,
-    NotableAction,
     PortScan,
     ProductAlert,
     ProxySummary,
@@ -36,6 +38,7 @@ from svc.assistant.skills.events.findings import (
     RareValue,
     RemoteAccess,
     RuleHit,
+    TacticIndicator,
     Timeline,
     UnixChange,
     UnixSummary,
@@ -56,7 +59,12 @@ NAMED = 3  # rules, accounts or hosts in one sentence
 COLUMNS = 8  # of a table, in the sentence about them
 _BAD = (Severity.CRITICAL, Severity.HIGH)
 _WEAK = (Severity.LOW, Severity.INFO)
-INDEPENDENT = 2  # different facts before something is called likely
+
+
+ALSO_TECHNIQUES = 3
+_WEAK_ALONE = "Matches of low severity alone"
+_NO_LEADS = ("No ", "None ", "Whether ", _WEAK_ALONE)
+"""Begin sentences of one search that found nothing, or little, which do not answer for the others."""
 
 
 def verdict(findings: Sequence[AnyFinding]) -> str:
@@ -64,10 +72,14 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     summaries = [finding.facts for finding in with_facts(findings, EventsSummary)]
     told = _sentences(findings)
     if not told and not sum(summary.events for summary in summaries):
-        return "**Not examined:** no event could be read, so nothing is known about what happened."
+        return "**Not examined:** no event could be read, so it is unknown what happened."
     leads = [sentence for sentence in told if sentence.startswith("**")]
-    if not leads:
-        leads = [_in_bold(told[0])] if told else [_nothing_found(findings, summaries)]
+    hits = [finding for finding in with_facts(findings, RuleHit) if finding.severity not in _WEAK]
+    if not leads and told and not hits and not told[0].startswith(_NO_LEADS):
+        leads = [_in_bold(told[0])]
+    elif not leads:
+        nothing = _nothing_found(findings, summaries) if summaries else ""
+        leads = [*filter(None, [_other_detections(hits or findings) or nothing]), *told[:1]]
     return " ".join([*leads, *map(_window, summaries)]).strip()
 
 
@@ -136,8 +148,27 @@ def _event_fact(finding: AnyFinding, names: Mapping[int | None, str]) -> str:
     often = f", {plural(count, 'time')}" if isinstance(count, int) and count > 1 else ""
     event = f" ({escape(named)})" if named else ""
     excerpt = code_span(defang_text(first.excerpt), limit=EXCERPT_CHARS)
-    lead = f"**{title[:1].upper()}{title[1:]}** ({finding.severity.value}){often}{when}"
+    lead = f"**{title[:1].upper()}{title[1:]}** ({finding.severity.value}){often}{_actor_words(finding)}{when}"
     return f"{lead}, {place_words(first)}{event}: {excerpt}"
+
+
+def _actor_words(finding: AnyFinding) -> str:
+    """``, by `ann` and 2 more from `192[.]0[.]2[.]7```: who acted, in a log of a service; "" if it does not say so."""
+    if not isinstance(finding.facts, RuleHit) or not finding.facts.accounts:
+        return ""
+    first, *others = finding.facts.accounts
+    more = f" and {len(others):,} more" if others else ""
+    origin = f" from {_name(finding.facts.addresses[0])}" if finding.facts.addresses and not others else ""
+    return f", by {_name(first)}{more}{origin}"
+
+
+def _other_detections(findings: Sequence[AnyFinding]) -> str:
+    """The findings that no other sentence reports, such as the match of a rule that names no tactic; "" if none is."""
+    noted = sorted((one for one in findings if one.severity is not Severity.INFO), key=lambda one: RANK[one.severity])
+    if not noted:
+        return ""
+    titles = list(dict.fromkeys(escape(defang_text(one.title[:TITLE_CHARS])) for one in noted))
+    return f"**{plural(len(noted), 'detection')}**: {'; '.join(titles[:NAMED])}{_more(len(titles))}."
 
 
 def _nothing_found(findings: Sequence[AnyFinding], summaries: Sequence[EventsSummary]) -> str:
@@ -162,15 +193,42 @@ def _tactic_sentences(findings: Sequence[AnyFinding]) -> list[str]:
     if not named:
         return []
     techniques = list(dict.fromkeys(one for finding in shown for one in finding.techniques))
-    facts = {one.what for finding in shown for one in finding.facts.indicators if one.tactic in named}
     is_weak = all(finding.severity in _WEAK for finding in shown)
-    lead = "Weak signs of" if is_weak else "Likely" if len(facts) >= INDEPENDENT else "Signs of"
+    indicators = [one for finding in shown for one in finding.facts.indicators if one.tactic in named]
+    lead = "Likely" if are_independent(indicators) else "Signs of"
     tactics = " and ".join(filter(None, [", ".join(map(_tactic, named[:-1])), _tactic(named[-1])]))
-    return [f"**{lead} {tactics}**: {technique_words(techniques)}."]
+    if is_weak and any(finding.severity not in _WEAK for finding in findings):
+        return [f"{_WEAK_ALONE} suggest {tactics}: {technique_words(techniques)}."]
+    if is_weak:
+        return [f"**Only matches of low severity** ({tactics}): {technique_words(techniques)}."]
+    also = _also_sentence(shown, named, techniques)
+    return [f"**{lead} {tactics}**: {technique_words(techniques)}.{also}"]
+
+
+def are_independent(indicators: Sequence[TacticIndicator]) -> bool:
+    """Whether two of them are different facts: other rules, other events, neither of low severity, one severe."""
+    facts = {(one.what, one.number) for one in indicators if one.severity not in _WEAK}
+    severe = {(one.what, one.number) for one in indicators if one.severity in _BAD}
+    return any(what != other and number != another for what, number in severe for other, another in facts)
+
+
+def _also_sentence(shown: Sequence[Finding[EventTactics]], named: Sequence[str], told: Sequence[str]) -> str:
+    """The other tactics that a sign of medium severity or above shows, with two techniques each."""
+    others: dict[str, list[str]] = {}
+    for indicator in (one for finding in shown for one in finding.facts.indicators):
+        if indicator.tactic not in named and indicator.severity not in _WEAK:
+            found = others.setdefault(indicator.tactic, [])
+            found += [one for one in indicator.techniques if one not in found and one not in told]
+    parts = [
+        f"{_tactic(name)} ({', '.join(map(code_span, techniques[:ALSO_TECHNIQUES]))})"
+        for name, techniques in others.items()
+        if techniques
+    ]
+    return f" Also signs of {'; '.join(parts[:NAMED])}." if parts else ""
 
 
 def _tactic(name: str) -> str:
-    return escape(tactic_name(name))
+    return escape(tactic_label(name))
 
 
 def accepted_sentence(findings: Sequence[AnyFinding]) -> str:
@@ -240,11 +298,7 @@ def _coverage(summary: EventsSummary) -> str:
 
 
 def _window(summary: EventsSummary) -> str:
-    if not summary.after and not summary.before:
-        return ""
-    after = f" from {summary.after}" if summary.after else ""
-    before = f" before {summary.before}" if summary.before else ""
-    return f"Only events{after}{before} of each day are counted."
+    return f"Only events {summary.window} are counted, in the log's own time." if summary.window else ""
 
 
 def _columns(summary: EventsSummary) -> str:
@@ -263,14 +317,16 @@ def _more(count: int) -> str:
 
 
 def _name(value: str) -> str:
-    return code_span(defang_text(value), limit=50)
+    return code_span(defang_text(value), limit=50) if value else "one that the log does not name"
 
 
 def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
     """What to lock, collect and check, from what was found."""
     steps: list[str] = []
     entered = _compromised_accounts(findings)
-    if entered:
+    if not all(entered):
+        steps.append("Find the account in the logs of the host that was logged on to: this log does not name it.")
+    if entered := list(filter(None, entered)):
         names = ", ".join(map(_name, entered[:NAMED]))
         steps.append(f"Lock {names} and review everything the account did since its logon.")
     for hit in with_facts(findings, RuleHit)[:NAMED]:
@@ -309,18 +365,21 @@ def _collection_steps(findings: Sequence[AnyFinding]) -> list[str]:
 
 
 _MOMENTS = (
-    LogonSuccess, RuleHit, UnusualLogin, PortScan, DeniedTraffic, ProductAlert, NotableAction, WebClient, UnixChange,
+    LogonSuccess, RuleHit, UnusualLogin, PortScan, Beaconing, DeniedTraffic, ProductAlert, WebClient, UnixChange,
     CloudCall, CloudLogin, CloudRefusals, WeakTickets, LogGap, RemoteAccess, LogonSource,
 )  # fmt: skip
 """Findings about single events or one actor, not about the whole log."""
 _FACTS = (
-    RuleHit, LogonAccount, LogonSource, LogonSuccess, Logon, WeakTickets, UnusualLogin, PortScan, DeniedTraffic,
-    ProductAlert, NotableAction, RemoteAccess, LogGap, WebClient, UnixChange, NetworkSummary, ProxySummary,
+    RuleHit, LogonAccount, LogonSource, LogonSuccess, Logon, WeakTickets, UnusualLogin, PortScan, Beaconing,
+    BeaconSearch, DeniedTraffic, ProductAlert, RemoteAccess, LogGap, WebClient, UnixChange, NetworkSummary,
+    ProxySummary,
     CloudCall, CloudLogin, CloudRefusals, CloudIdentity, WebSummary, UnixSummary, EventTactics, ProcessTree, RareValue,
     Timeline, EventsSummary,
 )  # fmt: skip
 _EVENTS = words(r'^\s*[\[{].*"(?:EventID|EventId|event_id|winlog|winlog\.event_id)"\s*:', r"<Event xmlns=")
-_CLAIMED = frozenset({"evtx", "winevents", "weblog", "auditlog", "syslog", "journal", "cloudtrail", "eventtable"})
+_CLAIMED = frozenset(
+    {"evtx", "winevents", "weblog", "auditlog", "syslog", "journal", "cloudtrail", "eventtable", "parquet"}
+)
 SECTION = Section(
     skill=Skill(
         name="events",
@@ -343,12 +402,15 @@ SECTION = Section(
             r"\b(?:access|audit|web ?server|apache|nginx|iis) ?logs?\b|\bauditd\b|\bsyslog\b|\bcloud ?trail\b",
             r"\bsigma\b|\bdetection rules?\b",
             r"\bport ?scan\w*|\bscanned (?:ports?|hosts?)\b|\bfirewall\b",
+            r"\bbeacon\w*|\b(?:call|phon)(?:s|e|es|ed|ing)? home\b|\bregular (?:contacts?|connections?|intervals?)\b",
             r"\bunusual log-?[io]ns?\b|\blog-?[io]ns? (?:are|is|were|look) unusual\b",
+            r"\bfrom (?:which|what) (?:\w+ )?(?:address(?:es)?|ips?)\b",
             r"\brare (?:process\w*|parents?|services?|tasks?|things?)\b",
         ),
         weak=words(
             r"\bevents?\b",
             r"\blog-?ons?\b",
+            r"\bexfiltrat\w*",
             r"\bintru\w*",
             r"\btimeline\b",
             r"\bprivilege escalation\b|\bdefen[cs]e evasion\b|\bcredential (?:access|dump\w*|theft)\b|\bpersistence\b",
@@ -360,9 +422,10 @@ SECTION = Section(
         also=frozenset({"authlog"}),
         defers_to=frozenset({"auth_log"}),
         file_names=words(
-            r"(?:.{0,255}[._-])?(?:access|error|audit|syslog|messages|cloudtrail|u_ex\d{1,20})(?:[._-].{0,255})?\.(?:gz|bz2|xz|zst)"
+            r"(?:.{0,255}[._-])?(?:access|error|audit|syslog|messages|cloudtrail|u_ex\d{1,20})(?:[._-].{0,255})?\.(?:gz|bz2|xz|zst)",
+            r".{1,255}\.(?:jsonl|ndjson|csv|tsv|evtx)\.bz2",  # its first block is longer than what is looked into
         ),
-        takes=frozenset({"after", "before"}),
+        takes=OPTIONS,
         covers=frozenset({"indicators", "behaviours"}),
     ),
     verdict=verdict,

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from svc.assistant.findings import AnyFinding, Finding, Severity, with_facts
 from svc.assistant.log_readers.shown_times import zoned
 from svc.assistant.skills.answer_parts import Fold
+from svc.assistant.skills.events.activity_findings import ProductAlert
 from svc.assistant.skills.events.answer_tables import (
     Table,
     TitledTable,
-    position,
+    placed_excerpt,
     time_words,
     titled_folds,
     zone_of_findings,
@@ -65,8 +66,10 @@ def _web_sentence(summary: WebSummary, findings: Sequence[AnyFinding]) -> str:
         answered = sum(client.answered for client in attackers)
         worked = f"{plural(answered, 'attack')} got a 2xx response" if answered else "no attack got a 2xx response"
         return f"{requests}; {plural(len(attackers), 'client')} attacked or probed: {names}; {worked}."
-    if with_facts(findings, EventTactics):  # a rule matched, although no client stands out by its requests
-        return f"{requests}."
+    if with_facts(findings, EventTactics) or any(f.severity in _NOTABLE for f in with_facts(findings, ProductAlert)):
+        return f"{requests}."  # something else names an attack, although no client stands out by its requests
+    if not summary.requests:
+        return f"{requests}; none is a rejected login, and no client has many missing or refused paths."
     return f"{requests}; none looks like an attack."
 
 
@@ -89,13 +92,6 @@ def folds(findings: Sequence[AnyFinding]) -> list[Fold]:
     return titled_folds(_TABLES, findings)
 
 
-def _place(finding: AnyFinding) -> str:
-    if not finding.evidence:
-        return ""
-    first = finding.evidence[0]
-    return f"{position(first)}: {code_span(first.excerpt, limit=140)}"
-
-
 def _addresses(addresses: Sequence[str]) -> str:
     return ", ".join(code_span(defang_text(address)) for address in addresses[:NAMED])
 
@@ -111,11 +107,11 @@ def _clients(findings: Sequence[Finding[WebClient]]) -> Table:
             f"{finding.facts.answered:,}",
             time_words(finding.facts.first),
             time_words(finding.facts.last),
-            _place(finding),
+            placed_excerpt(finding),
         )
         for finding in findings
     ]
-    headers = ("Severity", "Client", "What", "Requests", "Failed", "Attacks answered", "First", "Last", "Evidence")
+    headers = ("Severity", "Client", "Activity", "Requests", "Failed", "Attacks answered", "First", "Last", "Evidence")
     return Table(headers=headers, rows=rows)
 
 
@@ -135,7 +131,7 @@ def _web(findings: Sequence[Finding[WebSummary]]) -> Table:
         )
         if row[1]
     ]
-    return Table(headers=("What", "Most frequent"), rows=rows, count=sum(one.facts.requests for one in findings))
+    return Table(headers=("Statistic", "Most frequent"), rows=rows, count=sum(one.facts.requests for one in findings))
 
 
 def _changes(findings: Sequence[Finding[UnixChange]]) -> Table:
@@ -147,7 +143,7 @@ def _changes(findings: Sequence[Finding[UnixChange]]) -> Table:
             escape(finding.facts.host),
             f"{finding.facts.count:,}",
             time_words(finding.facts.first),
-            _place(finding),
+            placed_excerpt(finding),
         )
         for finding in findings
     ]
@@ -185,18 +181,20 @@ def _calls(findings: Sequence[Finding[CloudCall]]) -> Table:
             f"{finding.facts.count:,}",
             _addresses(finding.facts.addresses),
             time_words(finding.facts.first),
-            _place(finding),
+            placed_excerpt(finding),
         )
         for finding in findings
     ]
-    headers = ("Severity", "Identity", "What", "Call", "Result", "Count", "Source", zoned("First", zone), "Evidence")
+    headers = (
+        "Severity", "Identity", "Action", "API call", "Result", "Count", "Source", zoned("First", zone), "Evidence",
+    )  # fmt: skip
     return Table(headers=headers, rows=rows)
 
 
 def _logins(findings: Sequence[Finding[CloudLogin]]) -> Table:
     zone = zone_of_findings(findings)
     rows = [
-        (finding.severity.value, escape(finding.title), time_words(finding.facts.first), _place(finding))
+        (finding.severity.value, escape(finding.title), time_words(finding.facts.first), placed_excerpt(finding))
         for finding in findings
     ]
     return Table(headers=("Severity", "Login", zoned("First", zone), "Evidence"), rows=rows)
@@ -210,7 +208,7 @@ def _refusals(findings: Sequence[Finding[CloudRefusals]]) -> Table:
             f"{finding.facts.count:,}",
             ", ".join(code_span(one, limit=50) for one in finding.facts.calls[:COUNTED]),
             _addresses(finding.facts.addresses),
-            _place(finding),
+            placed_excerpt(finding),
         )
         for finding in findings
     ]

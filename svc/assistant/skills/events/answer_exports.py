@@ -1,4 +1,4 @@
-"""Sentences, steps and tables about connections, unusual logins, other products' alerts and notable actions."""
+"""Sentences, steps and tables about connections, unusual logins, other products' alerts."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from svc.assistant.findings import AnyFinding, Finding, Severity, with_facts
 from svc.assistant.skills.answer_parts import Fold
 from svc.assistant.skills.events.activity_findings import (
+    Beaconing,
+    BeaconSearch,
     DeniedTraffic,
     NetworkSummary,
-    NotableAction,
     PortScan,
     ProductAlert,
     ProxySummary,
     UnusualLogin,
 )
-from svc.assistant.skills.events.answer_tables import Table, TitledTable, position, time_words, titled_folds
+from svc.assistant.skills.events.answer_tables import Table, TitledTable, placed_excerpt, time_words, titled_folds
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, escape, plural
 
@@ -26,15 +27,11 @@ _QUIET = (Severity.INFO, Severity.LOW)
 
 def sentences(findings: Sequence[AnyFinding]) -> list[str]:
     """The verdict's sentences about them; none if the log has none of these."""
-    said = [*_scan_sentences(findings), *_alert_sentences(findings)]
+    said = [*_scan_sentences(findings), *_beacon_sentences(findings), *_alert_sentences(findings)]
     unusual = with_facts(findings, UnusualLogin)
     if unusual:
         shown = "; ".join(escape(finding.title) for finding in unusual[:NAMED])
         said.append(f"{plural(len(unusual), 'unusual login')}: {shown}{_more(len(unusual))}.")
-    actions = with_facts(findings, NotableAction)
-    if actions:
-        shown = "; ".join(escape(finding.title) for finding in actions[:NAMED])
-        said.append(f"{plural(len(actions), 'notable action')}: {shown}{_more(len(actions))}.")
     return said
 
 
@@ -49,6 +46,10 @@ def figures(findings: Sequence[AnyFinding]) -> list[str]:
         requests = f"{plural(proxy.requests, 'request')} to {plural(proxy.hosts, 'host')}"
         rare = f"; requested once: {_names(proxy.once[:NAMED])}{_more(len(proxy.once))}" if proxy.once else ""
         said.append(f"{requests}, {proxy.refused:,} refused{rare}.")
+    beacons = with_facts(findings, Beaconing)
+    if all(finding.severity in _QUIET for finding in beacons):
+        quiet = [finding.facts for finding in beacons]
+        said += [_search_words(finding.facts, quiet) for finding in with_facts(findings, BeaconSearch)]
     return said
 
 
@@ -63,6 +64,35 @@ def _scan_sentences(findings: Sequence[AnyFinding]) -> list[str]:
         shown = "; ".join(escape(defang_text(finding.title)) for finding in through[:NAMED])
         said.append(f"**Allowed after denials**: {shown}{_more(len(through))}.")
     return said
+
+
+def _beacon_sentences(findings: Sequence[AnyFinding]) -> list[str]:
+    loud = [finding.facts for finding in with_facts(findings, Beaconing) if finding.severity not in _QUIET]
+    if not loud:
+        return []
+    lead = "Possible beaconing" if len(loud) == 1 else f"Possible beaconing of {len(loud):,} pairs"
+    return [f"**{lead}**: {'; '.join(map(_beacon_words, loud[:NAMED]))}{_more(len(loud))}."]
+
+
+def _beacon_words(beacon: Beaconing) -> str:
+    port = f" port {beacon.port}" if beacon.port else ""
+    program = f" by {code_span(beacon.program, limit=60)}" if beacon.program else ""
+    ends = f"{code_span(defang_text(beacon.source))} → {code_span(defang_text(beacon.destination), limit=60)}"
+    contacts = f"{beacon.count:,} {beacon.contacts}, jitter {beacon.jitter:.0%}"
+    return f"{ends}{port}{program} every {beacon.pause_seconds:,.0f} s ({contacts})"
+
+
+def _search_words(searched: BeaconSearch, beacons: Sequence[Beaconing]) -> str:
+    """What the search for beaconing found, for a log in which nothing stands out."""
+    pairs = f"{plural(searched.judged, 'pair')} of hosts with {searched.least} or more contacts"
+    if not searched.judged:
+        whose = "the one pair" if searched.pairs == 1 else f"each of the {searched.pairs:,} pairs"
+        return f"Whether hosts beacon is unknown: {whose} of hosts has fewer than {searched.least} contacts."
+    if not searched.regular:
+        return f"No beaconing: none of {pairs} made them at nearly equal intervals."
+    reasons = list(dict.fromkeys(one.reason for one in beacons if one.reason))
+    shown = "; ".join(escape(reason) for reason in reasons[:NAMED])
+    return f"Of {pairs}, {searched.regular:,} made them at nearly equal intervals, most likely {shown}."
 
 
 def _scan_words(scan: PortScan) -> str:
@@ -85,8 +115,14 @@ def _alert_sentences(findings: Sequence[AnyFinding]) -> list[str]:
     counted = f"{sum(finding.facts.count for finding in alerts):,} alerts of other products, {len(alerts):,} different"
     if not loud:
         return [f"{counted}; none is rated medium or higher."]
-    shown = "; ".join(f"{code_span(f.facts.alert, limit=90)} ({escape(f.facts.level)})" for f in loud[:NAMED])
+    shown = "; ".join(f"{code_span(f.facts.alert, limit=90)} ({_rating(f.facts)})" for f in loud[:NAMED])
     return [f"**{plural(len(loud), 'alert')} rated medium or higher**: {shown}{_more(len(loud))} ({counted})."]
+
+
+def _rating(alert: ProductAlert) -> str:
+    """The rating, attributed to the product if it is known."""
+    level = escape(alert.level) or "not rated"
+    return f"{escape(alert.product)} rates it {level}" if alert.product else level
 
 
 def _more(count: int) -> str:
@@ -98,25 +134,20 @@ def steps(findings: Sequence[AnyFinding]) -> list[str]:
     found = []
     if any(finding.facts.allowed for finding in with_facts(findings, PortScan)):
         found.append("Check the services that the scanner reached: which ports were allowed, and what answered.")
+    loud = [finding.facts for finding in with_facts(findings, Beaconing) if finding.severity not in _QUIET]
+    if loud:
+        ends = f"{code_span(defang_text(loud[0].source))} that contacts {code_span(defang_text(loud[0].destination))}"
+        found.append(f"Find the program on {ends}, and other hosts that contact it.")
     if with_facts(findings, UnusualLogin):
         found.append("Ask the users of the unusual logins whether they were theirs.")
     if any(finding.severity not in _QUIET for finding in with_facts(findings, ProductAlert)):
         found.append("Attach the logs behind the alerts: an alert states what the product concluded, not what it saw.")
-    if with_facts(findings, NotableAction):
-        found.append("Confirm the notable actions with the owners of the accounts and that day's change tickets.")
     return found
 
 
 def folds(findings: Sequence[AnyFinding]) -> list[Fold]:
     """A fold for each kind of finding that has a table."""
     return titled_folds(_TABLES, findings)
-
-
-def _place(finding: AnyFinding) -> str:
-    if not finding.evidence:
-        return ""
-    first = finding.evidence[0]
-    return f"{position(first)}: {code_span(first.excerpt, limit=140)}"
 
 
 def _names(values: Sequence[str]) -> str:
@@ -136,13 +167,36 @@ def _scans(findings: Sequence[Finding[PortScan]]) -> Table:
             f"{facts.allowed:,}",
             time_words(facts.first),
             time_words(facts.last),
-            _place(finding),
+            placed_excerpt(finding),
         )
         for finding in findings
         for facts in (finding.facts,)
     ]
     headers = ("Severity", "Source", "Targets", "Hosts", "Ports", "Attempts", "Denied", "Allowed", "First", "Last",
                "Evidence")  # fmt: skip
+    return Table(headers=headers, rows=rows)
+
+
+def _beacons(findings: Sequence[Finding[Beaconing]]) -> Table:
+    rows = [
+        (
+            finding.severity.value,
+            code_span(defang_text(facts.source)),
+            code_span(defang_text(facts.destination), limit=60),
+            f"{facts.port}" if facts.port else "",
+            f"{facts.count:,} {facts.contacts}",
+            f"{facts.pause_seconds:,.0f} s",
+            f"{facts.jitter:.0%}",
+            escape(facts.reason) or "—",
+            time_words(facts.first),
+            time_words(facts.last),
+            placed_excerpt(finding),
+        )
+        for finding in findings
+        for facts in (finding.facts,)
+    ]
+    headers = ("Severity", "Source", "Destination", "Port", "Contacts", "Interval", "Jitter", "Ordinary reason",
+               "First", "Last", "Evidence")  # fmt: skip
     return Table(headers=headers, rows=rows)
 
 
@@ -155,13 +209,13 @@ def _denials(findings: Sequence[Finding[DeniedTraffic]]) -> Table:
             f"{facts.denied:,}",
             "—" if facts.allowed_port is None else f"port {facts.allowed_port} at {time_words(facts.allowed_time)}",
             time_words(facts.first),
-            _place(finding),
+            placed_excerpt(finding),
         )
         for finding in findings
         for facts in (finding.facts,)
     ]
     return Table(
-        headers=("Severity", "Source", "Destination", "Denied", "Allowed after that", "First", "Evidence"), rows=rows
+        headers=("Severity", "Source", "Destination", "Denied", "Allowed afterwards", "First", "Evidence"), rows=rows
     )
 
 
@@ -177,7 +231,8 @@ def _connections(findings: Sequence[Finding[NetworkSummary]]) -> Table:
         )
         if row[1]
     ]  # fmt: skip
-    return Table(headers=("What", "Most frequent"), rows=rows, count=sum(one.facts.connections for one in findings))
+    count = sum(one.facts.connections for one in findings)
+    return Table(headers=("Statistic", "Most frequent"), rows=rows, count=count)
 
 
 def _proxy(findings: Sequence[Finding[ProxySummary]]) -> Table:
@@ -190,7 +245,7 @@ def _proxy(findings: Sequence[Finding[ProxySummary]]) -> Table:
             ("Requested once", _names(facts.once)),
         )
     ]  # fmt: skip
-    return Table(headers=("What", "Hosts"), rows=rows, count=sum(one.facts.requests for one in findings))
+    return Table(headers=("Statistic", "Hosts"), rows=rows, count=sum(one.facts.requests for one in findings))
 
 
 def _unusual(findings: Sequence[Finding[UnusualLogin]]) -> Table:
@@ -202,12 +257,12 @@ def _unusual(findings: Sequence[Finding[UnusualLogin]]) -> Table:
             escape(", ".join(facts.reasons)),
             _names(facts.usual_sources),
             time_words(facts.time),
-            _place(finding),
+            placed_excerpt(finding),
         )
         for finding in findings
         for facts in (finding.facts,)
     ]
-    return Table(headers=("Severity", "Account", "Source", "Why", "Usual sources", "Time", "Evidence"), rows=rows)
+    return Table(headers=("Severity", "Account", "Source", "Reason", "Usual sources", "Time", "Evidence"), rows=rows)
 
 
 def _alerts(findings: Sequence[Finding[ProductAlert]]) -> Table:
@@ -215,45 +270,24 @@ def _alerts(findings: Sequence[Finding[ProductAlert]]) -> Table:
         (
             finding.severity.value,
             code_span(facts.alert, limit=90),
-            escape(facts.level) or "—",
+            _rating(facts),
             f"{facts.count:,}",
             _names([*facts.hosts, *facts.users, *facts.addresses]),
             time_words(facts.first),
-            _place(finding),
+            placed_excerpt(finding),
         )
         for finding in findings
         for facts in (finding.facts,)
     ]
-    return Table(headers=("Severity", "Alert", "Rated", "Count", "Affected", "First", "Evidence"), rows=rows)
-
-
-def _actions(findings: Sequence[Finding[NotableAction]]) -> Table:
-    rows = [
-        (
-            finding.severity.value,
-            escape(facts.what),
-            code_span(facts.action, limit=80),
-            code_span(facts.account, limit=60),
-            _names(facts.targets),
-            _names(facts.addresses),
-            facts.outcome or "not stated",
-            f"{facts.count:,}",
-            time_words(facts.first),
-            _place(finding),
-        )
-        for finding in findings
-        for facts in (finding.facts,)
-    ]
-    headers = ("Severity", "What", "Action", "Account", "Target", "Source", "Outcome", "Count", "First", "Evidence")
-    return Table(headers=headers, rows=rows)
+    return Table(headers=("Severity", "Alert", "Product severity", "Count", "Affected", "First", "Evidence"), rows=rows)
 
 
 _TABLES: tuple[TitledTable, ...] = (
     (PortScan, ("port scan", "port scans"), _scans),
+    (Beaconing, ("regular contact", "regular contacts"), _beacons),
     (DeniedTraffic, ("denied connection", "denied connections"), _denials),
     (UnusualLogin, ("unusual login", "unusual logins"), _unusual),
     (ProductAlert, ("alert of another product", "alerts of other products"), _alerts),
-    (NotableAction, ("notable action", "notable actions"), _actions),
     (NetworkSummary, ("connection", "connections"), _connections),
     (ProxySummary, ("request through the proxy", "requests through the proxy"), _proxy),
 )

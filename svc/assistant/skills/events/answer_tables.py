@@ -49,8 +49,10 @@ def rules_fold(findings: Sequence[AnyFinding]) -> Fold | None:
     named = {hit.title for hit in hits}
     signs = [(one, sign) for one in tactics for sign in one.facts.indicators if sign.what not in named]
     rows = [_rule_row(hit) for hit in hits] + [_sign_row(one, sign) for one, sign in signs]
+    has_hosts = any(name for hit in hits for name in hit.facts.hosts) or not any(hit.facts.accounts for hit in hits)
+    where = "Hosts" if has_hosts else "Accounts"
     headers = (
-        "Severity", "Rule or fact", "Tactics", "Techniques", "Matches", zoned("First", zone), "Hosts", "Evidence",
+        "Severity", "Rule or indicator", "Tactics", "Techniques", "Matches", zoned("First", zone), where, "Evidence",
     )  # fmt: skip
     if not rows:
         return None
@@ -107,6 +109,14 @@ def technique_words(techniques: Sequence[str]) -> str:
     return ", ".join(shown) or "—"
 
 
+def placed_excerpt(finding: AnyFinding) -> str:
+    """Where the first evidence is and what it says; "" if there is none."""
+    if not finding.evidence:
+        return ""
+    first = finding.evidence[0]
+    return f"{position(first)}: {code_span(first.excerpt, limit=140)}"
+
+
 def position(evidence: Evidence) -> str:
     """``record 41`` or ``line 7``."""
     if evidence.record is not None:
@@ -154,7 +164,7 @@ def _rule_row(finding: Finding[RuleHit]) -> tuple[str, ...]:
         technique_words(finding.techniques),
         f"{facts.count:,}",
         time_words(facts.first),
-        _names(facts.hosts),
+        _names(facts.hosts if any(facts.hosts) else facts.accounts or facts.hosts),
         _first_evidence(finding),
     )
 
@@ -162,7 +172,7 @@ def _rule_row(finding: Finding[RuleHit]) -> tuple[str, ...]:
 def _authors(hits: Sequence[Finding[RuleHit]]) -> str:
     """Who wrote the rules, and their licences, which ask for that."""
     rights = dict.fromkeys(
-        f"{escape(hit.facts.author or 'an author who is not stated')} ({_name(hit.facts.license)})" for hit in hits
+        f"{escape(hit.facts.author or 'an unknown author')} ({_name(hit.facts.license)})" for hit in hits
     )
     return f"Rules by {', '.join(rights)}." if rights else ""
 
@@ -194,8 +204,8 @@ def _successes(findings: Sequence[Finding[LogonSuccess]]) -> Table:
         for finding in findings
     ]  # fmt: skip
     headers = (
-        "Severity", "Account", "Source", zoned("Logged on", zone), "Record or line", "Logon type", "Preceding failures",
-        "Failures (account)",
+        "Severity", "Account", "Source", zoned("Logon time", zone), "Record or line", "Logon type",
+        "Preceding failures", "Failures (account)",
     )  # fmt: skip
     return Table(headers=headers, rows=rows)
 
@@ -317,7 +327,7 @@ def _gaps(findings: Sequence[Finding[LogGap]]) -> Table:
          time_words(finding.facts.end), escape(finding.why), _first_evidence(finding))
         for finding in findings
     ]  # fmt: skip
-    headers = ("Severity", "Gap", "What", zoned("Start", zone), zoned("End", zone), "Why", "Evidence")
+    headers = ("Severity", "Type", "Gap", zoned("Start", zone), zoned("End", zone), "Reason", "Evidence")
     return Table(headers=headers, rows=rows)
 
 

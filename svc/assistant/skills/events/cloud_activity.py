@@ -5,6 +5,7 @@ Risky calls and their techniques: ``cloud_calls.toml``.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from datetime import date
 from functools import cache
@@ -20,6 +21,10 @@ from svc.assistant.skills.events.findings import CloudCall, CloudIdentity, Cloud
 MAX_IDENTITIES = 10_000
 REFUSED = 10  # denied calls of one identity: someone is testing its permissions
 REFUSED_KINDS = 5  # different ones of them
+_FEDERATED = frozenset({"AssumedRole", "FederatedUser", "SAMLUser", "WebIdentityUser"})
+"""Identities whose second factor is a matter of another provider, so that AWS records none."""
+_READ_ONLY = re.compile(r"::aws:policy/(?:[\w-]{1,80}/){0,3}[\w-]{0,80}(?:ReadOnlyAccess|ViewOnlyAccess|ReadOnly)\Z")
+"""Policies of the provider that only allow reading."""
 _REFUSALS = ("AccessDenied", "UnauthorizedOperation", "Client.UnauthorizedOperation", "AccessDeniedException")
 
 
@@ -57,7 +62,7 @@ class CloudActivity:
     """Counts CloudTrail records; ignores other logs."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count: int = 0
         self._identities: dict[str, _Identity] = {}
         self._risky: dict[tuple[str, str, bool], Span] = {}
         self._consoles: dict[tuple[str, str, str], Span] = {}
@@ -83,11 +88,14 @@ class CloudActivity:
             _count(identity.errors, error)
         if error in _REFUSALS:
             _count(identity.refused, call)
-        if call in _table().calls and len(self._risky) < MAX_IDENTITIES:
+        is_harmless = _READ_ONLY.search(fields.get("requestParameters.policyArn", "")) is not None
+        if call in _table().calls and not is_harmless and len(self._risky) < MAX_IDENTITIES:
             self._risky.setdefault((name, call, bool(error)), Span()).add(event)
         if call == "signin:ConsoleLogin" and len(self._consoles) < MAX_IDENTITIES:
             result = fields.get("responseElements.ConsoleLogin", "")
             mfa = fields.get("additionalEventData.MFAUsed", "")
+            if fields.get("userIdentity.type") in _FEDERATED:
+                mfa = "by the identity provider"
             self._consoles.setdefault((name, result, mfa), Span()).add(event)
 
     def findings(self, place: Place) -> list[Finding[Facts]]:

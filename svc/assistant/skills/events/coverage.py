@@ -6,7 +6,6 @@ from collections import Counter
 
 from svc.assistant.sigma.engine import RuleEngine
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.notable_actions import covered_products
 
 MAX_NAMED = 3  # log sources in one sentence
 _CATEGORIES = {
@@ -16,8 +15,12 @@ _CATEGORIES = {
 }  # fmt: skip
 _PRODUCTS = {
     "okta": "Okta logs", "azure": "Entra logs", "m365": "Microsoft 365 audit logs", "gcp": "GCP audit logs",
-    "google_workspace": "Google Workspace logs", "kubernetes": "Kubernetes audit logs", "github": "GitHub audit logs",
+    "google_workspace.admin": "Google Workspace logs", "kubernetes": "Kubernetes audit logs",
+    "github": "GitHub audit logs",
     "zeek": "Zeek logs", "suricata": "Suricata logs", "duo": "Duo logs", "cisco": "Cisco logs", "aws": "AWS logs",
+    "slack": "Slack logs", "zoom": "Zoom logs", "gitlab": "GitLab audit logs", "atlassian": "Atlassian audit logs",
+    "box": "Box events", "dropbox": "Dropbox events", "salesforce": "Salesforce logs", "onepassword": "1Password logs",
+    "zscaler": "Zscaler logs", "netskope": "Netskope logs",
 }  # fmt: skip
 _Source = tuple[str, str, str]
 
@@ -39,13 +42,13 @@ class Coverages:
         categories = {category for _, _, category in self._sources}
         parts = [f"what {applicable:,} of {rules:,} detection rules describe"] if applicable else []
         for is_there, what in (
-            ("authentication" in categories or "security" in services, "attacks on passwords and unusual logins"),
+            ("authentication" in categories or "security" in services, "password attacks and unusual logins"),
             (bool(categories & {"firewall", "network_connection"}), "port scans and repeated denials"),
+            (bool(categories & {"firewall", "network_connection", "proxy", "dns_query"}), "beaconing"),
             ("webserver" in categories, "attacks on a web server"),
             ("proxy" in categories, "rarely requested hosts"),
             ("cloudtrail" in services, "risky AWS calls"),
             ("linux" in products, "changes of accounts, services and settings"),
-            (bool(products & covered_products()), "notable actions of accounts"),
             ("alert" in categories, "other products' alerts"),
             ("process_creation" in categories, "rare programs"),
             ("dns_query" in categories, "rare DNS names"),
@@ -72,7 +75,9 @@ class Coverages:
 def _name(source: _Source) -> str:
     product, service, category = source
     if category == "authentication":
-        return _PRODUCTS.get(product, f"logins of {product}" if product not in ("", "windows", "linux") else "logins")
+        return _PRODUCTS.get(service) or _PRODUCTS.get(
+            product, f"logins of {product}" if product not in ("", "windows", "linux") else "logins"
+        )
     if category in _CATEGORIES:
         return _CATEGORIES[category]
-    return _PRODUCTS.get(product, f"{service or product or 'these'} events")
+    return _PRODUCTS.get(service) or _PRODUCTS.get(product, f"{service or product or 'these'} events")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from svc.assistant.findings import Evidence
-from svc.assistant.sigma.event import Event
+from svc.assistant.sigma.event import Event, without_fields
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -26,15 +26,20 @@ class Place(msgspec.Struct, frozen=True):
 
 
 class Span:
-    """Number of events, their first and last times, and the first of them as evidence."""
+    """Number of events, their first and last times, and the first of them as evidence.
 
-    __slots__ = ("count", "events", "first", "last", "limit")
+    ``is_slim``: these are kept without their fields, of which many spans would need too much memory.
+    """
 
-    def __init__(self, *, limit: int = 3) -> None:
-        self.count = 0
-        self.first = self.last = ""
+    __slots__ = ("_is_slim", "count", "events", "first", "last", "limit")
+
+    def __init__(self, *, limit: int = 3, is_slim: bool = False) -> None:
+        self._is_slim = is_slim
+        self.count: int = 0
+        self.first: str = ""
+        self.last: str = ""
         self.events: list[Event] = []
-        self.limit = limit
+        self.limit: int = limit
 
     def add(self, event: Event) -> None:
         """Count an event."""
@@ -45,7 +50,7 @@ class Span:
             if event.time > self.last:
                 self.last = event.time
         if len(self.events) < self.limit:
-            self.events.append(event)
+            self.events.append(without_fields(event) if self._is_slim else event)
 
     def merge(self, other: Span) -> None:
         """Add the events of another span."""

@@ -15,7 +15,7 @@ from svc.assistant.skills.logins.findings import AccountFailures, SourceFailures
 
 
 class KindCount(msgspec.Struct, frozen=True):
-    """One kind of event: its log, its ID and what the ID means."""
+    """One kind of event: its log, its ID and what the ID means; of an audit log without IDs, the action."""
 
     log: str
     id: int | None
@@ -38,7 +38,7 @@ class AccountEvents(msgspec.Struct, frozen=True):
 
 
 class SourceEvents(msgspec.Struct, frozen=True):
-    """A log source in Sigma's terms ("" is none), and how many events the log has of it."""
+    """A log source in Sigma's terms ("" if it has none), and how many events the log has of it."""
 
     product: str
     service: str
@@ -75,6 +75,8 @@ class EventsSummary(Facts, frozen=True, kw_only=True, tag="events_summary"):
     after: str | None
     """Start of the time of day that the question asked for."""
     before: str | None
+    window: str = ""
+    """The part of each day or week that the question asked for, in words; the other events are not counted."""
     table_version: str
     """Version of the table of Windows event IDs."""
     table_date: str
@@ -131,6 +133,18 @@ class Timeline(Facts, frozen=True, kw_only=True, tag="timeline"):
     left_out: int
 
 
+class CorrelatedGroup(msgspec.Struct, frozen=True):
+    """Events that a correlation rule relates: the values that they share, and the figure that the rule counts."""
+
+    shared: list[str]
+    """``FIELD=value``, as the rule groups."""
+    events: int
+    figure: float
+    """The highest in the rule's span of time: events, different values, rules that matched, or a sum."""
+    first: str | None
+    last: str | None
+
+
 class RuleHit(Facts, frozen=True, kw_only=True, tag="rule_hit"):
     """A detection rule that matched."""
 
@@ -145,9 +159,19 @@ class RuleHit(Facts, frozen=True, kw_only=True, tag="rule_hit"):
     first: str | None
     last: str | None
     hosts: list[str]
+    accounts: list[str] = msgspec.field(default_factory=list)
+    """Who acted, in logs of services: the accounts of the first 20 that differ; empty for other logs."""
+    addresses: list[str] = msgspec.field(default_factory=list)
+    """From where they acted."""
+    actions: list[str] = msgspec.field(default_factory=list)
+    """What they did, as the log names it."""
+    targets: list[str] = msgspec.field(default_factory=list)
+    """What they did it to: accounts, roles, policies, files."""
     event_ids: list[int]
     event_names: list[str] = msgspec.field(default_factory=list)
     """What each of ``event_ids`` means, in the same order; "" if that is not known."""
+    groups: list[CorrelatedGroup] = msgspec.field(default_factory=list)
+    """Of a correlation rule, which ``count`` counts: most events first, at most 50; empty for other rules."""
 
 
 class LogGap(Facts, frozen=True, kw_only=True, tag="log_gap"):

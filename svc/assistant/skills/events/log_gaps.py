@@ -23,6 +23,9 @@ FILTERED_SHARE = 0.05  # of the steps from record to record; more holes than tha
 MAX_LISTED = 5  # per type of gap and log
 BEGINNING = 2  # events; a clearing within them counts as the log's beginning
 MAX_PAUSES = 1_000_000
+MAX_LOGS = 20_000  # of different hosts
+_SYSTEM = "S-1-5-18"
+_TRACES = frozenset({"Security", "System"})  # logs that show what an intruder did; others are cleared to make room
 
 
 class _HostLog:
@@ -53,6 +56,8 @@ class Continuity:
         key = event.host, event.fields.get("Channel", event.service)
         log = self._logs.get(key)
         if log is None:
+            if len(self._logs) >= MAX_LOGS:
+                return
             log = self._logs[key] = _HostLog()
         if event.event_id in (104, 1102) and event.service in ("security", "system"):
             self._cleared.append((event, log.count <= BEGINNING))
@@ -82,7 +87,7 @@ class Continuity:
 
     @property
     def is_cleared_first(self) -> bool:
-        """Whether every clearing is the first event of its log, as in a log that was started anew."""
+        """Whether every clearing is the first event of its log, as in a log that was restarted."""
         return all(is_first for _, is_first in self._cleared)
 
     def findings(self) -> Iterator[Finding[LogGap]]:
@@ -102,10 +107,14 @@ class Continuity:
     def _clearing(self, event: Event, *, is_first: bool) -> Finding[LogGap]:
         channel = "Security" if event.event_id == 1102 else event.fields.get("Channel", "Unnamed")
         who = account_of(event, "Subject") or "an unknown account"
+        is_known = event.event_id == 1102 or self._place.has_records  # flat JSON has the channel of the record itself
+        severity = Severity.HIGH if is_known and channel in _TRACES and not is_first else Severity.MEDIUM
+        if event.fields.get("SubjectUserSid") == _SYSTEM or who.rpartition("\\")[2].upper() == "SYSTEM":
+            severity = Severity.LOW  # setup and generalisation of an image clear the logs
         return self._finding(
             "cleared", f"{channel} log cleared by {who}", None, event, channel,
-            severity=Severity.MEDIUM if is_first else Severity.HIGH, techniques=("T1070.001",), account=who,
-            why="earlier events are gone" + ("; this log begins with the clearing" if is_first else ""),
+            severity=severity, techniques=("T1070.001",), account=who,
+            why="earlier events are gone" + ("; this log begins with the clear event" if is_first else ""),
         )  # fmt: skip
 
     def _missing_records(self, name: str, log: _HostLog) -> Iterator[Finding[LogGap]]:
@@ -114,7 +123,7 @@ class Continuity:
         is_filtered = log.hole_count > max(3, FILTERED_SHARE * log.count)
         before, event = log.holes[0]
         why = f"record {event.number:,} follows record {before.number:,}" + (
-            "; so many holes mean that the log was filtered when it was exported" if is_filtered else ""
+            "; so many gaps suggest that the log was filtered on export" if is_filtered else ""
         )
         is_suspicious = not is_filtered and log.count >= MIN_EVENTS
         missing = f"{plural(log.missing, 'record')} missing at {plural(log.hole_count, 'place')}"
@@ -134,7 +143,7 @@ class Continuity:
                 yield self._finding(
                     "silence", f"no events in {name} on {host} for {pause / 3600:,.1f} hours", before, event, name,
                     severity=Severity.LOW, confidence=Confidence.LOW, seconds=round(pause),
-                    why=f"99 % of this log's pauses are shorter than {usual:,.0f} s; a host that was off looks "
+                    why=f"99 % of the gaps in this log are shorter than {usual:,.0f} s; a host that was off looks "
                     "the same",
                 )  # fmt: skip
 

@@ -4,7 +4,9 @@ A failed attempt counts once, although the host (4625) and the server that check
 Kerberos: 4771, 4768) may both log it: a rejected check of the same account within PAIR_SECONDS of a 4625 is the same
 attempt, and the 4625 names its source. So is the same check on another server, to which the first passed it on. A
 workstation and its address are one source if the log has them together in one event, and no other address with that
-name. What is an attack: ``log_readers/login_counting.py``. Codes: Microsoft's pages on 4625, 4768 and 4776.
+name. What is an attack: ``log_readers/login_counting.py``; failures of people at the
+console (typed or to unlock, through Windows' own logon programs) and a few of one account that then logs on are not.
+Codes: Microsoft's pages on 4625, 4768 and 4776.
 """
 
 from __future__ import annotations
@@ -15,9 +17,12 @@ from collections.abc import Iterator
 from svc.assistant.findings import Evidence, Facts, Finding, Severity
 from svc.assistant.log_readers.login_counting import (
     DOUBTFUL_STREAK,
+    MANY,
     MAX_NAMES,
     NO_ACCOUNT,
+    SPRAYED_ACCOUNTS,
     TECHNIQUES,
+    WHY_DOUBTFUL,
     LoginTally,
     ranked,
     source_severity,
@@ -25,7 +30,7 @@ from svc.assistant.log_readers.login_counting import (
     tally_for,
 )
 from svc.assistant.sigma.event import Event, seconds_of
-from svc.assistant.skills.events.evidence import Place, Span, account_of
+from svc.assistant.skills.events.evidence import Place, Span, account_of, base_name
 from svc.assistant.skills.events.findings import (
     Logon,
     LogonAccount,
@@ -41,6 +46,7 @@ PAIR_SECONDS = 3.0  # between the check and the 4625 of one attempt, which may b
 MAX_TALLIES = 50_000  # sources, accounts and pairs counted separately; more are counted under OTHERS
 MAX_WAITING = 200  # checks within PAIR_SECONDS that wait for a 4625; of a faster flood the rest is counted at once
 MAX_TICKETS = 1_000  # accounts and sources with requests for weak tickets
+MANY_MISTYPED = 8  # failures of one account before its logon; fewer are a forgotten or changed password
 MANY_TICKETS = 3  # services for which one account requested weak tickets
 LOCAL = "local"
 TYPES = {
@@ -49,6 +55,13 @@ TYPES = {
     "12": "cached remote desktop", "13": "cached unlock",
 }  # fmt: skip
 REMOTE_TYPES = frozenset({"3", "8", "10"})
+_CONSOLE_TYPES = frozenset({"2", "7", "11", "13"})
+_CONSOLE_PROGRAMS = frozenset(
+    {"svchost.exe", "winlogon.exe", "lsass.exe", "logonui.exe", "consent.exe", "credentialuibroker.exe", "", "-"}
+)
+"""What people type passwords into; a program of any other name that tries passwords here is no console."""
+_CHECKS = frozenset({"Kerberos", "NTLM"})
+"""Checks by a domain controller, which also sees each automatic retry of a program with an old password."""
 _QUIET_TYPES = frozenset({"0", "4", "5"})  # services and tasks log on all the time
 _REASONS = {
     "0xc0000064": "no such account", "0xc000006a": "wrong password", "0xc000006d": "wrong user name or password",
@@ -64,15 +77,17 @@ _GUESSES = frozenset(
 )
 _WEAK_CIPHERS = frozenset({"0x17", "0x18", "0x1", "0x3"})  # RC4 and DES
 _NOBODY = frozenset({"", "-"})
+_HERE = frozenset({"", "-", "127.0.0.1", "::1"})
 
 
 class _LogonTally(LoginTally):
     """The failed logons of one source or account, with their period, logon types and reasons."""
 
-    __slots__ = ("last_event", "reasons", "span", "types")
+    __slots__ = ("at_console", "last_event", "reasons", "span", "types")
 
     def __init__(self, _name: str | None = None) -> None:
         super().__init__()
+        self.at_console = 0
         self.span = Span(limit=1)
         self.last_event: Event | None = None
         self.types: Counter[str] = Counter()
@@ -82,7 +97,20 @@ class _LogonTally(LoginTally):
     def per_minute(self) -> float | None:
         return self.rate_per_minute(seconds_of(self.span.first), seconds_of(self.span.last))
 
+    @property
+    def is_attack(self) -> bool:
+        """Whether it is more than people who mistype; at the console only many accounts or very many failures are."""
+        if self.at_console == self.failures:
+            return len(self.others) >= SPRAYED_ACCOUNTS or self.longest >= MANY
+        return super().is_attack
+
+    @property
+    def is_brute_forced(self) -> bool:
+        """Whether an account was the target of an attack, by the same measure."""
+        return self.longest >= MANY if self.at_console == self.failures else super().is_brute_forced
+
     def add(self, event: Event, other: str, logon_type: str, reason: str) -> None:
+        self.at_console += _is_at_console(event)
         self.span.add(event)
         self.last_event = event
         self.add_failures(seconds_of(event.time))
@@ -94,6 +122,7 @@ class _LogonTally(LoginTally):
         """Add the counts of the same source under another name."""
         super().merge(other)
         if isinstance(other, _LogonTally):
+            self.at_console += other.at_console
             self.types += other.types
             self.reasons += other.reasons
             self.span.merge(other.span)
@@ -139,6 +168,12 @@ class _LogonAfterFailures:
         self.failures, self.streak, self.earlier = tally.failures, tally.streak, earlier
         self.account_failures = tally.others.get(account, 0)
 
+    @property
+    def is_mistyped(self) -> bool:
+        """Whether only this account failed from the source, not often: its owner or a service with an old password."""
+        limit = MANY if self.logon_type in _CHECKS else MANY_MISTYPED
+        return self.failures == self.account_failures < limit
+
 
 class _Logons:
     """Accepted logons of one account by type, source and host, with the source's failures before the first."""
@@ -154,11 +189,11 @@ class LogonCounts:
     """Counts the events about logons; others are ignored."""
 
     def __init__(self) -> None:
-        self.failures = 0
+        self.failures: int = 0
         self.sources: dict[str | None, _LogonTally] = {}
         self.accounts: dict[str | None, _LogonTally] = {}
         self.entries: dict[tuple[str, str], _LogonAfterFailures] = {}
-        self.paired = 0
+        self.paired: int = 0
         self._logons: dict[tuple[str, str, str, str], _Logons] = {}
         self._accepted: Counter[str] = Counter()
         self._accepted_pairs: Counter[tuple[str, str]] = Counter()
@@ -208,6 +243,8 @@ class LogonCounts:
     def _workstation(self, event: Event) -> str:
         """Return the address of the workstation of a check, if it is known, otherwise its name."""
         name = (event.fields.get("Workstation", "").strip("\\ ") or LOCAL).lower()
+        if name == event.host.partition(".")[0].lower():
+            return LOCAL
         return self._addresses.get(name) or name
 
     def _table_login(self, event: Event) -> None:
@@ -216,8 +253,10 @@ class LogonCounts:
             case "failure":
                 reason = event.fields.get("Reason", "").partition("\n")[0][:80] or "not stated"
                 self._count(event, _plain_account(event), _source(event), _type(event), reason)
-            case "success":
+            case "success" if _plain_account(event):
                 self._logged_on(event)
+            case "success":  # a network sensor sees the login, but not the account
+                self._entered(event, "", _source(event), _type(event), is_named=False)
 
     def _failed(self, event: Event) -> None:
         fields = event.fields
@@ -296,10 +335,10 @@ class LogonCounts:
             logons.span.add(event)
         self._entered(event, account, source, TYPES.get(logon_type, logon_type))
 
-    def _entered(self, event: Event, account: str, source: str, logon_type: str) -> None:
+    def _entered(self, event: Event, account: str, source: str, logon_type: str, *, is_named: bool = True) -> None:
         if any(check.account == account for check in self._checks):
             self._settle(None)
-        if not account or account.endswith("$"):
+        if (is_named and not account) or account.endswith("$"):
             return
         earlier = self._accepted_pairs[account, source]
         if len(self._accepted_pairs) < MAX_TALLIES:
@@ -364,10 +403,13 @@ class LogonCounts:
         severity, why = success_severity(
             entry.streak, is_attack=tally is not None and tally.is_attack, earlier=entry.earlier
         )
+        if entry.is_mistyped and severity in (Severity.CRITICAL, Severity.HIGH):
+            severity, why = Severity.MEDIUM, WHY_DOUBTFUL
         if severity is Severity.LOW:
             return None
+        who = entry.account or NO_ACCOUNT
         return Finding(
-            title=f"{entry.account} logged on from {entry.source} after {entry.streak:,} consecutive failures",
+            title=f"{who} logged on from {entry.source} after {entry.streak:,} consecutive failures",
             severity=severity,
             why=why,
             evidence=(place.evidence(entry.event),),
@@ -385,7 +427,8 @@ class LogonCounts:
         )
 
     def _source_finding(self, name: str, tally: _LogonTally, place: Place) -> Finding[LogonSource]:
-        is_in = tally.is_attack and any((name, account) in self.entries for account in tally.entered)
+        entries = [one for account in tally.entered if (one := self.entries.get((name, account))) is not None]
+        is_in = tally.is_attack and any(not entry.is_mistyped for entry in entries)
         severity = Severity.CRITICAL if is_in else source_severity(tally, tally.per_minute)
         accounts = tally.ranked_others()
         tried = f"{plural(tally.failures, 'failure')}, {plural(len(accounts), 'account')}"
@@ -489,12 +532,25 @@ def _plain_account(event: Event) -> str:
 def _source(event: Event) -> str:
     """Return the address, otherwise the workstation, otherwise LOCAL."""
     fields = event.fields
+    if fields.get("LogonType") in _CONSOLE_TYPES and fields.get("IpAddress", "-") in _HERE:
+        return LOCAL  # its workstation is this host, even under an earlier name
     address = fields.get("IpAddress", "-").removeprefix("::ffff:")
     if address not in _NOBODY and address not in ("::1", "127.0.0.1"):
         return address.lower()
     name = fields.get("WorkstationName", "-").strip("\\ ").lower()
     is_here = name in _NOBODY or name == event.host.partition(".")[0].lower()
     return LOCAL if is_here else name
+
+
+def _is_at_console(event: Event) -> bool:
+    """Whether a failure was typed at the host itself, into Windows' own logon screen or prompt."""
+    fields = event.fields
+    if _source(event) != LOCAL:
+        return False
+    if event.event_id == 4776:
+        return fields.get("Workstation", "").strip("\\ ").lower() == event.host.partition(".")[0].lower() != ""
+    is_typed = event.event_id == 4625 and fields.get("LogonType") in _CONSOLE_TYPES
+    return is_typed and base_name(fields.get("ProcessName", "")) in _CONSOLE_PROGRAMS
 
 
 def _reason(status: str) -> str:

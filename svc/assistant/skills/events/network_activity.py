@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from svc.assistant.findings import Confidence, Facts, Finding, Severity
-from svc.assistant.sigma.event import Event, seconds_of
+from svc.assistant.sigma.event import Event, seconds_of, without_fields
 from svc.assistant.skills.events.activity_findings import (
     AddressConnections,
     DeniedTraffic,
@@ -35,17 +35,32 @@ _WELL_KNOWN = 1_024
 _CATEGORIES = frozenset({"firewall", "network_connection"})
 
 
+_NO_PORTS: frozenset[int] = frozenset()
+
+
 class _Pair:
     """Connections from one address to another."""
 
-    __slots__ = ("allowed", "allowed_after", "denied", "failed", "others", "span")
+    __slots__ = ("allowed", "allowed_after", "allowed_port", "denied", "failed", "others", "span")
 
     def __init__(self) -> None:
-        self.failed: set[int] = set()
-        self.others: set[int] = set()
+        self.failed: set[int] | frozenset[int] = _NO_PORTS  # most pairs need one of the sets
+        self.others: set[int] | frozenset[int] = _NO_PORTS
         self.denied = self.allowed = 0
         self.allowed_after: Event | None = None
-        self.span = Span(limit=2)
+        self.allowed_port: int | None = None
+        self.span = Span(limit=2, is_slim=True)
+
+    def add_port(self, port: int, *, is_failed: bool) -> None:
+        """Remember a port that was tried."""
+        ports = self.failed if is_failed else self.others
+        if isinstance(ports, set):
+            if len(ports) < MAX_SET:
+                ports.add(port)
+        elif is_failed:
+            self.failed = {port}
+        else:
+            self.others = {port}
 
     @property
     def is_scanned(self) -> bool:
@@ -62,11 +77,16 @@ class _Sweep:
 
     def __init__(self) -> None:
         self.hosts: set[str] = set()
-        self.span = Span(limit=2)
+        self.span = Span(limit=2, is_slim=True)
 
 
 class NetworkActivity:
     """Counts connections; other events are ignored."""
+
+    count: int
+    allowed: int
+    denied: int
+    left_out: int
 
     def __init__(self) -> None:
         self.count = self.allowed = self.denied = self.left_out = 0
@@ -117,15 +137,14 @@ class NetworkActivity:
                 return
             pair = self._pairs[key] = _Pair()
         pair.span.add(event)
-        ports = pair.failed if is_failed else pair.others
-        if len(ports) < MAX_SET:
-            ports.add(port)
+        pair.add_port(port, is_failed=is_failed)
         if outcome == "failure":
             pair.denied += 1
         elif outcome == "success":
             pair.allowed += 1
             if pair.denied >= DENIED_BEFORE and pair.allowed_after is None:
-                pair.allowed_after = event
+                pair.allowed_after = without_fields(event)
+                pair.allowed_port = port
 
     def _count_sweep(self, event: Event, source: str, destination: str, port: int) -> None:
         sweep = self._sweeps.get((source, port))
@@ -215,7 +234,7 @@ class NetworkActivity:
             if pair.allowed_after is None and (pair.denied < REPEATED or source in scanners):
                 continue
             after = pair.allowed_after
-            port = _port(after.fields.get("DestinationPort")) if after is not None else None
+            port = pair.allowed_port
             counted = f"{pair.denied:,} connections from {source} to {destination} were denied"
             events = [*pair.span.events[:1], *([after] if after is not None else pair.span.events[1:])]
             found.append(
@@ -225,7 +244,7 @@ class NetworkActivity:
                     confidence=Confidence.MEDIUM,
                     why="A source that was denied got through: check the rule that allowed it."
                     if after is not None
-                    else "The source kept trying: an attacker, or a program that is configured wrongly.",
+                    else "The source kept trying: an attacker, or a misconfigured program.",
                     evidence=tuple(place.evidence(event) for event in events),
                     techniques=("T1046",) if source in scanners else (),
                     facts=DeniedTraffic(

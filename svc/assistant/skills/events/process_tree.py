@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from svc.assistant.findings import Finding, Severity
 from svc.assistant.sigma.engine import Rule
-from svc.assistant.sigma.event import Event, seconds_of
+from svc.assistant.sigma.event import Event, seconds_of, without_fields
 from svc.assistant.skills.events.evidence import Place, account_of, base_name
 from svc.assistant.skills.events.findings import ProcessNode, ProcessTree
 from svc.assistant.skills.events.rule_hits import RANK
@@ -28,15 +28,21 @@ _NO_GUIDS = ("", "-", "{00000000-0000-0000-0000-000000000000}", "00000000-0000-0
 class Process:
     """One process; ``event`` is None for a parent that the log names but whose start it does not contain."""
 
+    event: Event | None
+    host: str
+    image: str
+    pid: str
+    user: str
+
     __slots__ = ("children", "command", "event", "host", "image", "parent", "pid", "rules", "user", "worst")
 
     def __init__(self, host: str, pid: str, image: str, command: str, user: str, event: Event | None) -> None:
         self.host, self.pid, self.image, self.user, self.event = host, pid, image, user, event
-        self.command = command[:MAX_COMMAND_CHARS]
+        self.command: str = command[:MAX_COMMAND_CHARS]
         self.parent: Process | None = None
         self.children: list[Process] = []
         self.rules: dict[str, None] = {}
-        self.worst = RANK[Severity.INFO]
+        self.worst: int = RANK[Severity.INFO]
 
     @property
     def seconds(self) -> float | None:
@@ -48,10 +54,10 @@ class ProcessTreeBuilder:
     """Builds the trees; needs the events in chronological order."""
 
     def __init__(self) -> None:
-        self.count = 0
+        self.count: int = 0
         self._by_guid: dict[str, Process] = {}
         self._by_pid: dict[tuple[str, str], Process] = {}
-        self._by_event: dict[int, Process] = {}
+        self._by_event: dict[tuple[int, str], Process] = {}
         self._roots: dict[int, Process] = {}
 
     def add(self, event: Event) -> None:
@@ -62,17 +68,17 @@ class ProcessTreeBuilder:
         host, pid, image = event.host.partition(".")[0].lower(), fields.get("ProcessId", ""), fields.get("Image", "")
         known = self._by_pid.get((host, pid))
         if known is not None and _is_same(known, event, image):
-            self._by_event[event.number] = known
+            self._by_event[_key(event)] = known
             self._name(fields.get("ProcessGuid", ""), known)
             return
         self.count += 1
         if len(self._by_event) >= MAX_PROCESSES:
             return
         user = fields.get("User", "") or account_of(event, "Subject")
-        process = Process(host, pid, image, fields.get("CommandLine", ""), user, event)
+        process = Process(host, pid, image, fields.get("CommandLine", ""), user, without_fields(event))
         self._attach(process, self._parent(host, fields))
         self._by_pid[host, pid] = process
-        self._by_event[event.number] = process
+        self._by_event[_key(event)] = process
         self._name(fields.get("ProcessGuid", ""), process)
 
     def _name(self, guid: str, process: Process) -> None:
@@ -108,7 +114,7 @@ class ProcessTreeBuilder:
 
     def mark(self, event: Event, rule: Rule) -> None:
         """Flag the process of an event that a rule matched."""
-        process = self._by_event.get(event.number) or self._by_other_event_guid(event)
+        process = self._by_event.get(_key(event)) or self._by_other_event_guid(event)
         if process is not None:
             process.rules[rule.title] = None
             process.worst = min(process.worst, RANK[rule.severity])
@@ -133,6 +139,11 @@ class ProcessTreeBuilder:
         flagged_trees = [item for item in scored if item[1]]
         for *_, root, nodes in (flagged_trees or scored[:UNFLAGGED_TREES])[:MAX_TREES]:
             yield _tree(root, nodes, place)
+
+
+def _key(event: Event) -> tuple[int, str]:
+    """A record, and the process in it: a record of an export may list several."""
+    return event.number, event.fields.get("ProcessId", "")
 
 
 def _is_same(known: Process, event: Event, image: str) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import msgspec
 
 from svc.assistant.findings import Confidence, Finding, Severity
-from svc.assistant.sigma.event import Event
+from svc.assistant.sigma.event import Event, Verdict
 from svc.assistant.skills.events.activity_findings import ProductAlert
 from svc.assistant.skills.events.evidence import Place, Span
 
@@ -19,7 +19,7 @@ MAX_TITLE_CHARS = 200
 _SEVERITIES = (
     (("crit", "very-high", "very high", "emerg", "fatal", "severe"), Severity.HIGH),
     (("high", "alert"), Severity.HIGH),
-    (("med", "moderate", "warn"), Severity.MEDIUM),
+    (("med", "moderate", "warn", "error"), Severity.MEDIUM),
     (("low", "minor"), Severity.LOW),
     (("info", "notice", "unknown", "none", "debug"), Severity.INFO),
 )
@@ -37,15 +37,16 @@ class ProductAlerts:
     """Counts alerts; other events are ignored."""
 
     def __init__(self) -> None:
-        self._alerts: dict[tuple[str, str], _Alert] = {}
+        self._alerts: dict[tuple[str, str, str, bool], _Alert] = {}
 
     def add(self, event: Event) -> None:
-        """Count an alert."""
-        if event.category != "alert":
+        """Count an alert, or an event on which the exporting product has a verdict."""
+        if event.category != "alert" and event.verdict is None:
             return
         fields = event.fields
-        name = fields.get("Alert", "").replace("\n", ", ")[:MAX_TITLE_CHARS] or "alert without a name"
-        key = name, fields.get("Severity", "").partition("\n")[0].lower()[:40]
+        said = event.verdict or Verdict("", fields.get("Alert", "").replace("\n", ", "), fields.get("Severity", ""))
+        name = said.name[:MAX_TITLE_CHARS] or "alert without a name"
+        key = said.product, name, said.level.partition("\n")[0].lower()[:40], said.is_denied
         alert = self._alerts.get(key)
         if alert is None:
             if len(self._alerts) >= MAX_ALERTS:
@@ -56,6 +57,7 @@ class ProductAlerts:
             (alert.hosts, event.host),
             (alert.users, fields.get("User", "")),
             (alert.addresses, fields.get("SourceIp", "")),
+            (alert.addresses, fields.get("c-ip", "")),
             (alert.addresses, fields.get("DestinationIp", "")),
         ):
             if value and (value in counter or len(counter) < MAX_VALUES):
@@ -65,17 +67,20 @@ class ProductAlerts:
         """Yield the alerts, the most severe first."""
         order = list(Severity)
         ranked = sorted(
-            self._alerts.items(), key=lambda item: (order.index(severity_of(item[0][1])), -item[1].span.count)
+            self._alerts.items(),
+            key=lambda item: (order.index(severity_of(item[0][2], is_denied=item[0][3])), -item[1].span.count),
         )
-        for (name, level), alert in ranked[:MAX_LISTED]:
+        for (product, name, level, is_denied), alert in ranked[:MAX_LISTED]:
+            denied = " (denied)" if is_denied else ""
             yield Finding(
-                title=f"alert of another product: {name}",
-                severity=severity_of(level),
+                title=f"{product} alert: {name}{denied}" if product else f"alert of another product: {name}{denied}",
+                severity=severity_of(level, is_denied=is_denied),
                 confidence=Confidence.MEDIUM,
-                why="The severity is that product's rating; what it saw was not examined here.",
+                why=_why(product, level),
                 evidence=tuple(place.evidence(event) for event in alert.span.events),
                 facts=ProductAlert(
                     alert=name,
+                    product=product,
                     level=level,
                     count=alert.span.count,
                     hosts=list(alert.hosts),
@@ -87,6 +92,13 @@ class ProductAlerts:
             )
 
 
-def severity_of(level: str) -> Severity:
-    """Return the severity of another product's rating; LOW if it is not known."""
-    return next((severity for words, severity in _SEVERITIES if level.startswith(words)), Severity.LOW)
+def _why(product: str, level: str) -> str:
+    if not product:
+        return "The severity is that product's rating; what it saw was not examined here."
+    return f"{product} rates it {level}." if level else f"{product} reports it without a rating."
+
+
+def severity_of(level: str, *, is_denied: bool = False) -> Severity:
+    """Return the severity of another product's rating: LOW if it has none, at most MEDIUM if it denied the attack."""
+    found = next((severity for words, severity in _SEVERITIES if level.startswith(words)), Severity.LOW)
+    return Severity.MEDIUM if is_denied and found is Severity.HIGH else found

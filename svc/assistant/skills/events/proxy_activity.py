@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from svc.assistant.findings import Facts, Finding
-from svc.assistant.sigma.event import Event
+from svc.assistant.sigma.event import Event, without_fields
 from svc.assistant.skills.events.activity_findings import HostRequests, ProxySummary
 from svc.assistant.skills.events.evidence import Place, Span
 
@@ -15,6 +15,10 @@ MAX_LISTED = 50
 
 class ProxyActivity:
     """Counts the requests of a proxy's log; other events are ignored."""
+
+    count: int
+    refused: int
+    left_out: int
 
     def __init__(self) -> None:
         self.count = self.refused = self.left_out = 0
@@ -36,7 +40,8 @@ class ProxyActivity:
         host = fields.get("cs-host", "").lower()
         if host in self._hosts or len(self._hosts) < MAX_HOSTS:
             self._hosts[host] += 1
-            self._firsts.setdefault(host, event)
+            if host not in self._firsts:
+                self._firsts[host] = without_fields(event)
         else:
             self.left_out += 1
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from svc.assistant.findings import Confidence, Finding
-from svc.assistant.sigma.event import Event
+from svc.assistant.sigma.event import Event, without_fields
 from svc.assistant.skills.events.evidence import Place, base_name
 from svc.assistant.skills.events.findings import RareValue
 
@@ -35,7 +35,7 @@ class _ValueCounts:
                 self.firsts.pop(value, None)
         elif len(self.counts) < MAX_VALUES:
             self.counts[value] = 1
-            self.firsts[value] = event
+            self.firsts[value] = without_fields(event)
 
 
 class RareValues:

@@ -92,6 +92,8 @@ class RemoteAccessCollector:
     def add(self, event: Event) -> None:
         """Keep the way of access that the event shows, if any."""
         reader = self._readers.get((event.service, event.event_id))
+        if reader is None and event.event_id is None and event.product == "windows":  # the same, seen by a sensor
+            reader = _SENSED.get(event.category)
         way = reader(event) if reader is not None else None
         if way is None:
             return
@@ -253,3 +255,11 @@ def _desktop_client(event: Event) -> _Way:
 
 def _data(event: Event) -> str:
     return event.fields.get("connection", event.fields.get("Data", ""))[:120]
+
+
+_SENSED: dict[str, Callable[[Event], _Way | None]] = {
+    "process_creation": _process,
+    "network_connection": _connection,
+    "pipe_created": _pipe,
+}
+"""Readers for the telemetry of endpoint sensors, which has categories instead of Windows' event IDs."""

@@ -2,39 +2,139 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 from svc.assistant.findings import Finding, Severity
+from svc.assistant.knowledge.attack_names import current_tactics
 from svc.assistant.log_readers.windows import words_for
+from svc.assistant.sigma.correlator import Episode, Losses
 from svc.assistant.sigma.engine import Hit, Rule
 from svc.assistant.sigma.event import Event
+from svc.assistant.skills.events.attempts import Milder, milder
 from svc.assistant.skills.events.evidence import Place, Span
-from svc.assistant.skills.events.findings import RuleHit
+from svc.assistant.skills.events.findings import CorrelatedGroup, RuleHit
 
 MAX_EVIDENCE = 5  # records per rule
 MAX_HOSTS = 20
+MAX_GROUPS = 50
+MAX_TITLE_CHARS = 60  # of the values in a title
+MAX_ACTORS = 20  # accounts, addresses, actions and targets, each
 RANK = {severity: place for place, severity in enumerate(Severity)}
 """Position of each severity, the most severe first."""
 
 REFUSED = frozenset(["400", "401", "403", "404", "405", "406", "410", "414", "429", "444"])
 """Answers of a web server by which an attack cannot have worked."""
-_WHY_REFUSED = " The server refused every one of these requests."
+_WHY_REFUSED = "The server refused every one of these requests."
+
+
+_ACTOR_FIELDS = {
+    "": ("User", "SourceIp", "Action", "Target"),
+    "authentication": ("TargetUserName", "IpAddress"),
+    "proxy": ("cs-username", "c-ip"),
+}
+"""By the category of an event: the fields that hold the account, the address, the action and its target."""
+
+
+class _Actors:
+    """Who did what from where, in logs of services; other events are ignored."""
+
+    def __init__(self) -> None:
+        self.accounts: dict[str, None] = {}
+        self.addresses: dict[str, None] = {}
+        self.actions: dict[str, None] = {}
+        self.targets: dict[str, None] = {}
+
+    def add(self, event: Event) -> None:
+        """Note the actor of an event that is an action, a login or a request of an account."""
+        fields = event.fields
+        names = _ACTOR_FIELDS.get(event.category, ())
+        if not event.category and "Action" not in fields:
+            return
+        for found, name in zip((self.accounts, self.addresses, self.actions, self.targets), names, strict=False):
+            value = fields.get(name, "").partition("\n")[0]
+            if value and len(found) < MAX_ACTORS:
+                found[value] = None
 
 
 class _RuleMatches:
-    __slots__ = ("hosts", "refused", "rule", "span")
+    __slots__ = ("_severity", "_techniques", "actors", "episodes", "hosts", "milder", "refused", "rule", "span")
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
         self.span = Span(limit=MAX_EVIDENCE)
         self.hosts: set[str] = set()
+        self.actors = _Actors()
         self.refused = 0
+        self.milder: dict[Milder | None, int] = {}
+        self.episodes: list[Episode] = []
+        self._severity = rule.severity
+        self._techniques: Counter[str] = Counter()
+
+    def add(self, hit: Hit) -> None:
+        """Count a hit; a stretch of related events counts once."""
+        self._severity = min(self._severity, hit.rule.severity, key=RANK.__getitem__)
+        self._techniques.update(hit.rule.techniques)
+        self.refused += hit.event.fields.get("sc-status", "") in REFUSED
+        if hit.episode is None:
+            why = milder(self.rule, hit.event)
+            self.milder[why] = self.milder.get(why, 0) + 1
+            self.span.add(hit.event)
+            return
+        self.episodes.append(hit.episode)
+        self.span.count += 1
+        times = [time for time in (hit.episode.first, hit.episode.last, self.span.first, self.span.last) if time]
+        self.span.first, self.span.last = min(times, default=""), max(times, default="")
+        self.span.events += hit.episode.events[: MAX_EVIDENCE - len(self.span.events)]
+
+    @property
+    def techniques(self) -> tuple[str, ...]:
+        """The techniques that the events show, most frequent first, then in the rule's order."""
+        return tuple(one for one, _ in self._techniques.most_common())
+
+    @property
+    def title(self) -> str:
+        """The rule's title, with the largest group of a correlation rule."""
+        groups = self.groups()
+        shared = ", ".join(one.partition("=")[2] for one in groups[0].shared)[:MAX_TITLE_CHARS] if groups else ""
+        more = f" and {len(self.episodes) - 1:,} more" if len(self.episodes) > 1 else ""
+        return f"{self.rule.title}: {shared}{more}" if shared else self.rule.title
+
+    def groups(self) -> list[CorrelatedGroup]:
+        """The related events, those with most events first."""
+        ranked = sorted(self.episodes, key=lambda one: (-one.count, one.first))
+        return [
+            CorrelatedGroup(
+                shared=[f"{field}={value}" for field, value in one.group],
+                events=one.count,
+                figure=one.figure,
+                first=one.first or None,
+                last=one.last or None,
+            )
+            for one in ranked[:MAX_GROUPS]
+        ]
 
     @property
     def severity(self) -> Severity:
-        """The rule's, but medium at most if a web server refused every request: each host on the Internet has those."""
-        is_refused = self.refused == self.span.count
-        return max(self.rule.severity, Severity.MEDIUM, key=RANK.__getitem__) if is_refused else self.rule.severity
+        """The worst of its hits, but limited if no event was as bad as its action.
+
+        Medium at most if a web server refused every request, because each host on the Internet has those; low at most
+        if every action failed or made something safer.
+        """
+        limit = Severity.CRITICAL
+        if self.refused == self.span.count:
+            limit = Severity.MEDIUM
+        elif self.milder and None not in self.milder:
+            limit = Severity.LOW
+        return max(self._severity, limit, key=RANK.__getitem__)
+
+    @property
+    def why(self) -> str:
+        """The rule's description, and why its severity is limited."""
+        if self.severity is self._severity:
+            return self.rule.description
+        reasons = [_WHY_REFUSED] if self.refused == self.span.count else [why.value for why in self.milder if why]
+        return " ".join([self.rule.description, *reasons])
 
 
 class RuleHits:
@@ -50,11 +150,11 @@ class RuleHits:
         matched = self._by_rule.get(key)
         if matched is None:
             matched = self._by_rule[key] = _RuleMatches(hit.rule)
-        matched.span.add(hit.event)
-        matched.refused += hit.event.fields.get("sc-status", "") in REFUSED
+        matched.add(hit)
         self.covered.add((hit.event.service, hit.event.event_id))
         if len(matched.hosts) < MAX_HOSTS:
             matched.hosts.add(hit.event.host)
+        matched.actors.add(hit.event)
 
     def __len__(self) -> int:
         return len(self._by_rule)
@@ -76,23 +176,36 @@ class RuleHits:
             named = {event.event_id: words_for(event.service, event.event_id) for event in span.events}
             ids = sorted(event_id for event_id in named if event_id is not None)
             yield Finding(
-                title=rule.title,
+                title=matched.title,
                 severity=matched.severity,
-                why=rule.description + (_WHY_REFUSED if matched.severity is not rule.severity else ""),
+                why=matched.why,
                 evidence=tuple(place.evidence(event) for event in span.events),
-                techniques=rule.techniques,
+                techniques=matched.techniques,
                 facts=RuleHit(
                     rule=rule.id,
                     level=rule.level,
                     author=rule.author,
                     license=rule.license,
-                    tactics=list(rule.tactics),
+                    tactics=list(current_tactics(rule.tactics, rule.techniques)),
                     false_positives=list(rule.false_positives),
                     count=span.count,
                     first=span.first or None,
                     last=span.last or None,
                     hosts=sorted(matched.hosts),
+                    accounts=list(matched.actors.accounts),
+                    addresses=list(matched.actors.addresses),
+                    actions=list(matched.actors.actions),
+                    targets=list(matched.actors.targets),
                     event_ids=ids,
                     event_names=[named[event_id] for event_id in ids],
+                    groups=matched.groups(),
                 ),
             )
+
+
+def not_correlated(losses: Mapping[str, Losses]) -> Iterator[str]:
+    """Yield in words which events correlation rules could not judge."""
+    if untimed := max((one.untimed for one in losses.values()), default=0):
+        yield f"{untimed:,} events have no usable time, so correlation rules did not examine them"
+    if left_out := max((one.left_out for one in losses.values()), default=0):
+        yield f"{left_out:,} events were beyond the memory limit of correlation rules, which may miss what they relate"

@@ -13,6 +13,8 @@ from svc.assistant.skills.events.findings import AccountEvents, EventsSummary, H
 
 MAX_KINDS = 100  # of events in the summary
 MAX_NAMES = 50  # hosts and accounts in it
+MAX_ACTIONS = 1_000  # different actions of a log; texts of commands are more, and are not told apart then
+MAX_ACTION_CHARS = 80
 MAX_TRACKED = 20_000  # different accounts or hosts; more are a flood and add nothing
 _ACCOUNT_FIELDS = ("TargetUserName", "SubjectUserName", "User", "user", "userIdentity.arn")
 _NOBODY = frozenset({"-", "", "system", "local service", "network service", "anonymous logon", "nt authority\\system"})
@@ -22,9 +24,10 @@ class EventCounts:
     """Counts of all events that were read."""
 
     def __init__(self) -> None:
-        self.count = 0
-        self.first = self.last = ""
-        self.kinds: Counter[tuple[str, str, int | None]] = Counter()
+        self.count: int = 0
+        self.first: str = ""
+        self.last: str = ""
+        self.kinds: Counter[tuple[str, str, int | None, str]] = Counter()
         self.log_sources: Counter[tuple[str, str, str]] = Counter()
         self.hosts: Counter[str] = Counter()
         self.accounts: Counter[str] = Counter()
@@ -39,8 +42,7 @@ class EventCounts:
             if time > self.last:
                 self.last = time
         self.log_sources[event.product, event.service, event.category] += 1
-        log = event.fields.get("Channel") or event.service if event.product == "windows" else event.service
-        self.kinds[log or event.category or event.product, event.service, event.event_id] += 1
+        self.kinds[self._kind(event)] += 1
         if event.host and (event.host in self.hosts or len(self.hosts) < MAX_TRACKED):
             self.hosts[event.host] += 1
         for field in _ACCOUNT_FIELDS:
@@ -50,8 +52,26 @@ class EventCounts:
                 if short in self.accounts or len(self.accounts) < MAX_TRACKED:
                     self.accounts[short] += 1
 
+    def _kind(self, event: Event) -> tuple[str, str, int | None, str]:
+        """Return an event's log, service, ID, and its action if it has no ID: the actions of an audit log are kinds."""
+        service = event.service
+        if event.product == "windows":
+            return event.fields.get("Channel") or service or event.category, service, event.event_id, ""
+        log = service or event.category or event.product
+        action = "" if event.category or event.event_id is not None else event.fields.get("Action", "")
+        if not action:
+            return log, service, event.event_id, ""
+        product = event.product
+        kind = (
+            log if not product or product in service else f"{product} {log}",
+            service,
+            None,
+            action.partition("\n")[0][:MAX_ACTION_CHARS],
+        )
+        return kind if kind in self.kinds or len(self.kinds) < MAX_ACTIONS else (*kind[:3], "")
+
     def finding(
-        self, place: Place, *, read_as: ReadAs, rules: tuple[int, int], window: tuple[str, str]
+        self, place: Place, *, read_as: ReadAs, rules: tuple[int, int], window: tuple[str, str, str]
     ) -> Finding[EventsSummary]:
         """Return the summary of the log.
 
@@ -59,7 +79,7 @@ class EventCounts:
             place: The log.
             read_as: What the log was read as.
             rules: How many rules ran, and how many of them could apply.
-            window: Start and end of the time of day that was asked for, or "".
+            window: Start and end of the time of day that was asked for, or ""; and all of it in words.
         """
         kinds = self.kinds.most_common()
         table = windows_events()
@@ -74,8 +94,8 @@ class EventCounts:
                 last=self.last or None,
                 kinds=len(kinds),
                 by_kind=[
-                    KindCount(log, event_id, words_for(service, event_id), count)
-                    for (log, service, event_id), count in kinds[:MAX_KINDS]
+                    KindCount(log, event_id, action or words_for(service, event_id), count)
+                    for (log, service, event_id, action), count in kinds[:MAX_KINDS]
                 ],
                 by_host=[HostEvents(*item) for item in self.hosts.most_common(MAX_NAMES)],
                 by_account=[AccountEvents(*item) for item in self.accounts.most_common(MAX_NAMES)],
@@ -86,6 +106,7 @@ class EventCounts:
                 applicable_rules=rules[1],
                 after=window[0] or None,
                 before=window[1] or None,
+                window=window[2],
                 table_version=table.version,
                 table_date=table.date.isoformat(),
             ),

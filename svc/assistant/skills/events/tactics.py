@@ -1,19 +1,20 @@
 """Rank the tactics that a log points to, and put the most severe moments in chronological order.
 
-A tactic's score is the sum over everything that points to it: a rule's severity, the weight of a way of access, a
-notable event ID that no rule covers. Repeats add only logarithmically. Clearing a log before anything else is how many
-collections begin, so it weighs little beside other findings.
+What points to a tactic is a rule, a way of access, or a notable event ID that no rule covers. A tactic is ranked by its
+strongest sign: severity first, then how specific the sign is. Each further sign of the same tactic adds a quarter of
+what the one before added, so that many weak signs or a frequent event never outrank a severe one. A rule's first tactic
+is what it is about; its other tactics get a part. Clearing a log before anything else is how many collections begin, so
+it weighs little beside other findings.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
 from svc.assistant.findings import AnyFinding, Evidence, Facts, Finding, Severity, with_facts
-from svc.assistant.knowledge.attack_names import attack_version, tactic, tactics_of
+from svc.assistant.knowledge.attack_names import attack_version, current_tactics, tactics_of
 from svc.assistant.log_readers.windows import Notable, notable, words_for
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.evidence import Place, Span
@@ -46,6 +47,9 @@ WEIGHTS = {
 }
 NOTABLE_WEIGHT = 1.0  # times the table's weight (1 to 4)
 ACCESS_WEIGHTS = (0.0, 0.3, 1.5, 3.0, 8.0)  # by the weight of a way of access; everyday network logons say little
+OTHER_TACTIC_SHARE = 0.6  # of a rule's score, for its tactics after the first
+FURTHER_SHARE = 0.25  # of each sign of a tactic, compared with the one before
+VAGUE_SHARE = 0.9  # of the score of a sign that does not tell which of several techniques it shows
 CLEARED_SHARE = 0.15  # of its score, if the log begins with the clearing
 NAMED_SHARE = 0.4  # of the best score; tactics from there on are named, too
 MAX_NAMED = 3
@@ -113,12 +117,12 @@ def scored_indicators(
             found += _from_finding(finding, begins_cleared=begins_cleared)
     found += [_from_way(way, uses) for way, uses in ways.items()]
     for entry, what, span in uncovered:
-        score = entry.weight * NOTABLE_WEIGHT * _repeat_factor(span.count)
+        score = entry.weight * NOTABLE_WEIGHT
         if begins_cleared and entry.technique == _CLEARED:
             score *= CLEARED_SHARE
         found.append(
             ScoredIndicator(
-                tactic=entry.tactic,
+                tactic=next(iter(current_tactics((entry.tactic,), (entry.technique,))), entry.tactic),
                 techniques=(entry.technique,),
                 what=what,
                 score=score,
@@ -131,10 +135,6 @@ def scored_indicators(
     return sorted(found, key=lambda indicator: (-indicator.score, indicator.first))
 
 
-def _repeat_factor(count: int) -> float:
-    return 1.0 + min(1.0, 0.25 * math.log10(max(1, count)))
-
-
 def _from_finding(finding: Finding[Facts], *, begins_cleared: bool) -> Iterator[ScoredIndicator]:
     facts = finding.facts
     if not isinstance(facts, RuleHit) and not (isinstance(facts, _SCORED_FACTS) and finding.techniques):
@@ -142,13 +142,15 @@ def _from_finding(finding: Finding[Facts], *, begins_cleared: bool) -> Iterator[
     score, tactics = WEIGHTS[finding.severity], _tactics(finding)
     if begins_cleared and _CLEARED in finding.techniques:
         score *= CLEARED_SHARE
+    if len({technique.partition(".")[0] for technique in finding.techniques}) > 1:
+        score *= VAGUE_SHARE
     count, first = _count_and_first(facts)
-    for name in tactics:
+    for place, name in enumerate(tactics):
         yield ScoredIndicator(
             tactic=name,
             techniques=finding.techniques,
             what=finding.title,
-            score=score * _repeat_factor(count) / math.sqrt(len(tactics)),
+            score=score * OTHER_TACTIC_SHARE if place else score,
             severity=finding.severity,
             count=count,
             first=first,
@@ -178,7 +180,7 @@ def _from_way(way: str, uses: Sequence[Finding[RemoteAccess]]) -> ScoredIndicato
         tactic=_ACCESS_TACTIC,
         techniques=uses[0].techniques,
         what=uses[0].title if len(uses) == 1 else f"{way}: {len(uses):,} different uses",
-        score=ACCESS_WEIGHTS[uses[0].facts.weight] * _repeat_factor(count),
+        score=ACCESS_WEIGHTS[uses[0].facts.weight],
         severity=uses[0].severity,
         count=count,
         first=min((use.facts.first or "" for use in uses), default=""),
@@ -187,20 +189,23 @@ def _from_way(way: str, uses: Sequence[Finding[RemoteAccess]]) -> ScoredIndicato
 
 
 def _tactics(finding: Finding[Facts]) -> tuple[str, ...]:
-    """The rule's own tactics by their short names; otherwise the first tactic of the first technique."""
+    """The tactics of a rule by their short names; otherwise the first tactic of the first technique."""
     if isinstance(finding.facts, _LOGON_FACTS):
         return ("credential-access",)
     own = finding.facts.tactics if isinstance(finding.facts, RuleHit) else []
     if not own:
         own = [tactics_of(technique)[0] for technique in finding.techniques[:1] if tactics_of(technique)]
-    return tuple(dict.fromkeys(known.short if (known := tactic(name)) else name for name in own))
+    return current_tactics(own, finding.techniques)
 
 
 def tactics_finding(found: Sequence[ScoredIndicator], place: Place) -> Finding[EventTactics] | None:
     """Return the ranked tactics; None if nothing points to any."""
     scores: dict[str, float] = {}
-    for indicator in found:
-        scores[indicator.tactic] = scores.get(indicator.tactic, 0.0) + indicator.score
+    shares: dict[str, float] = {}
+    for indicator in found:  # the strongest first
+        share = shares.get(indicator.tactic, 1.0)
+        scores[indicator.tactic] = scores.get(indicator.tactic, 0.0) + indicator.score * share
+        shares[indicator.tactic] = share * FURTHER_SHARE
     by_score = sorted(scores.items(), key=lambda item: -item[1])
     if not by_score:
         return None

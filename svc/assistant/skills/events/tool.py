@@ -15,11 +15,13 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.file_types.signatures import starts_as
-from svc.assistant.findings import Coverage, Facts, Finding, Gap, Progress, ToolEvent
+from svc.assistant.findings import Coverage, Facts, Finding, Gap, NamesSeen, Progress, ToolEvent
 from svc.assistant.log_readers import (
     auditd,
     cloudtrail,
+    container_logs,
     evtx,
+    parquet,
     syslog,
     web_server,
     windows_csv,
@@ -28,23 +30,24 @@ from svc.assistant.log_readers import (
 )
 from svc.assistant.log_readers.lines import ReadAs, ReadItem, Unread
 from svc.assistant.log_readers.tables import reader as tables
-from svc.assistant.log_readers.timestamps import second_of_day
-from svc.assistant.sigma.engine import RuleEngine
+from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
+from svc.assistant.sigma.engine import Hit, RuleEngine
 from svc.assistant.sigma.event import Event
 from svc.assistant.sigma.tables import load_rules
+from svc.assistant.skills.events.beaconing import BeaconSeries
 from svc.assistant.skills.events.cloud_activity import CloudActivity
 from svc.assistant.skills.events.coverage import Coverages
 from svc.assistant.skills.events.evidence import Place
 from svc.assistant.skills.events.log_gaps import Continuity
 from svc.assistant.skills.events.logons import LogonCounts
+from svc.assistant.skills.events.names_seen import NameCollector
 from svc.assistant.skills.events.network_activity import NetworkActivity
-from svc.assistant.skills.events.notable_actions import NotableActions
 from svc.assistant.skills.events.process_tree import ProcessTreeBuilder
 from svc.assistant.skills.events.product_alerts import ProductAlerts
 from svc.assistant.skills.events.proxy_activity import ProxyActivity
 from svc.assistant.skills.events.rare_values import RareValues
 from svc.assistant.skills.events.remote_access import RemoteAccessCollector
-from svc.assistant.skills.events.rule_hits import RuleHits
+from svc.assistant.skills.events.rule_hits import RuleHits, not_correlated
 from svc.assistant.skills.events.summary import EventCounts
 from svc.assistant.skills.events.tactics import NotableEvents, scored_indicators, tactics_finding, timeline
 from svc.assistant.skills.events.unix_activity import UnixActivity
@@ -54,8 +57,9 @@ from svc.assistant.skills.events.web_activity import WebActivity
 BATCH = 2_000  # events that run through the rules at once
 FIRST_BATCH = 200  # small, so that the first progress comes soon
 PROGRESS_EVERY = 10_000  # events
-MAX_EVENTS = 1_000_000  # at 10,000 a second within the worker's 120 s of processor time
+MAX_WHOLE_EVENTS = 1_000_000  # of a form that cannot be read up to any place; the worker's time limits the others
 HEAD_BYTES = 65_536
+_WHOLE_FORMS = frozenset({"Parquet"})
 
 
 class LogReader(msgspec.Struct, frozen=True):
@@ -70,7 +74,8 @@ class LogReader(msgspec.Struct, frozen=True):
 
 
 _JSON_EVENT = re.compile(
-    rb'"(?:EventID|EventId|event_id|winlog|winlog\.event_id|EventRecordID|event_data|SourceName|ProviderName)"\s*:'
+    rb'"(?:EventID|EventId|event_id|winlog|winlog\.event_id|EventRecordID|event_data|SourceName|ProviderName|EventCode)"'
+    rb'\s*:|\\nEventCode=\d|"_raw"\s*:\s*"\s*<Event '
 )
 
 
@@ -87,7 +92,9 @@ _READERS = (
     LogReader(
         "EVTX", "Windows event log (EVTX)", lambda head: starts_as(head, "evtx"), evtx.read, "event", has_records=True
     ),
+    LogReader("Parquet", "Parquet table", parquet.is_parquet, parquet.read, "record", has_records=True),
     LogReader("XML", "Windows events (XML)", windows_xml.is_event_xml, windows_xml.read, "event", has_records=True),
+    LogReader("container log", "container log", container_logs.is_container_log, container_logs.read),
     LogReader("CloudTrail", "AWS CloudTrail log", cloudtrail.is_cloudtrail, cloudtrail.read, "event", has_records=True),
     LogReader("journal", "systemd journal (JSON)", syslog.is_journal, syslog.read, "entry"),
     LogReader("export", "export of another product", tables.is_known_export, tables.read, "record"),
@@ -101,7 +108,16 @@ _READERS = (
 """In the order of the check; the first that matches reads the log."""
 
 
-def inspect(content: BinaryIO, /, *, source: str, after: str = "", before: str = "") -> Iterator[ToolEvent]:
+def inspect(
+    content: BinaryIO,
+    /,
+    *,
+    source: str,
+    after: str = "",
+    before: str = "",
+    days: str = "",
+    outside: str = "",
+) -> Iterator[ToolEvent]:
     """Yield findings about an event log, or one Gap if its format is not supported.
 
     Args:
@@ -109,6 +125,8 @@ def inspect(content: BinaryIO, /, *, source: str, after: str = "", before: str =
         source: The log's name.
         after: Start of a time of day (``03:00``); earlier events of each day are not counted.
         before: End of a time of day.
+        days: Days of the week as digits, 0 for Monday; events of other days are not counted.
+        outside: ``yes`` to count all other events instead.
     """
     yield Progress(text=f"reading {source}")
     found = _reader(content)
@@ -118,11 +136,15 @@ def inspect(content: BinaryIO, /, *, source: str, after: str = "", before: str =
     reader, items = found
     log = _LogAnalysis(Place(source, has_records=reader.has_records), reader)
     yield from log.rule_gaps()
-    window = _TimeOfDay(after, before)
+    window = _Asked(TimeWindow(after, before, days, outside))
     yield from _read(content, items, log, window)
-    yield from log.findings(window=(after, before))
+    yield from log.findings(window=(after, before, window.words))
+    yield from log.correlation_gaps()
+    if window.lacks_day:
+        yield Gap(text=WITHOUT_DAY, in_headline=True)
     if window.left_out:
-        yield Gap(text=f"{window.left_out:,} events outside the requested time of day were not examined")
+        yield Gap(text=f"{window.left_out:,} events outside the requested time were not examined")
+    yield log.names_seen()
     yield log.coverage(window.left_out)
 
 
@@ -200,7 +222,7 @@ def _count_lines(content: BinaryIO) -> int:
     return lines + (last != b"\n")
 
 
-def _read(content: BinaryIO, items: Iterator[ReadItem], log: _LogAnalysis, window: _TimeOfDay) -> Iterator[ToolEvent]:
+def _read(content: BinaryIO, items: Iterator[ReadItem], log: _LogAnalysis, window: _Asked) -> Iterator[ToolEvent]:
     batch: list[Event] = []
     next_progress, size = 0, FIRST_BATCH
     for item in items:
@@ -220,37 +242,35 @@ def _read(content: BinaryIO, items: Iterator[ReadItem], log: _LogAnalysis, windo
         if log.counts.count >= next_progress:
             yield Progress(text=log.progress())
             next_progress = log.counts.count + PROGRESS_EVERY
-        if log.counts.count >= MAX_EVENTS:
-            yield Gap(text=f"only the first {log.counts.count:,} events were examined")
+        if log.reader.form in _WHOLE_FORMS and log.counts.count >= MAX_WHOLE_EVENTS:
+            yield Gap(text=f"only the first {log.counts.count:,} events were examined", in_headline=True)
+            log.is_cut = True
             log.note(Unread(max(1, _count_lines(content)) if not log.reader.has_records else 1))
             break
     log.add(batch)
     yield Progress(text=log.progress())
 
 
-_CLOCK = re.compile(r"\d\d:\d\d:\d\d")
+class _Asked:
+    """The part of the time that was asked for, and how many events are outside."""
 
-
-class _TimeOfDay:
-    """The part of each day that was asked for."""
-
-    def __init__(self, after: str, before: str) -> None:
-        self._start, self._stop = second_of_day(after), second_of_day(before)
+    def __init__(self, window: TimeWindow) -> None:
+        self._window = window
         self.left_out = 0
+
+    @property
+    def words(self) -> str:
+        """The part of the time in words."""
+        return self._window.words
+
+    @property
+    def lacks_day(self) -> bool:
+        """Whether the day of the week of an event is not known."""
+        return self._window.lacks_day
 
     def has(self, event: Event) -> bool:
         """Whether the event is in it; always true if no time was asked for."""
-        start, stop = self._start, self._stop
-        if start is None and stop is None:
-            return True
-        clock = _CLOCK.search(event.time)
-        of_day = second_of_day(clock[0]) if clock is not None else None
-        if of_day is None:
-            is_in = False
-        elif start is not None and stop is not None and start > stop:  # over midnight
-            is_in = of_day >= start or of_day < stop
-        else:
-            is_in = (start is None or of_day >= start) and (stop is None or of_day < stop)
+        is_in = self._window.has(event.time)
         self.left_out += not is_in
         return is_in
 
@@ -264,9 +284,10 @@ class _LogAnalysis:
         self.counts = EventCounts()
         self._read_as = ReadAs(reader.form)
         self._unread = 0
+        self.is_cut = False
         self._coverages = Coverages()
         self._place = place
-        self._rule_count = len(loaded.rules)
+        self._rule_count = sum(not rule.is_part for rule in loaded.rules)
         self._unreadable = loaded.unreadable
         self._engine = RuleEngine(loaded.rules)
         self._hits = RuleHits()
@@ -276,13 +297,14 @@ class _LogAnalysis:
         self._processes = ProcessTreeBuilder()
         self._rare = RareValues()
         self._notable = NotableEvents()
+        self._names = NameCollector()
         self._activities = (
             WebActivity(), UnixActivity(), CloudActivity(), NetworkActivity(), ProxyActivity(), UnusualLogins(),
-            ProductAlerts(), NotableActions(),
+            ProductAlerts(), BeaconSeries(),
         )  # fmt: skip
         self._listeners = (
             self.counts, self._coverages, self._continuity, self._logons, self._remote, self._processes, self._rare,
-            self._notable, *self._activities,
+            self._notable, self._names, *self._activities,
         )  # fmt: skip
 
     def rule_gaps(self) -> Iterator[Gap]:
@@ -291,6 +313,11 @@ class _LogAnalysis:
             yield Gap(text=f"rule set {one.name} cannot be read and did not run: {one.reason}")
         for rule in self._engine.unusable:
             yield Gap(text=f"rule {rule.title} is damaged and did not run")
+
+    def correlation_gaps(self) -> Iterator[Gap]:
+        """Yield what correlation rules could not judge."""
+        for text in not_correlated(self._engine.losses()):
+            yield Gap(text=text)
 
     def note(self, item: ReadAs | Unread) -> None:
         """Remember how the log was read, and how much of it could not be."""
@@ -307,6 +334,7 @@ class _LogAnalysis:
         for hit in self._engine.feed(batch):
             self._hits.add(hit)
             self._processes.mark(hit.event, hit.rule)
+            self._note_names(hit)
 
     def progress(self) -> str:
         """Return what is known so far, with figures."""
@@ -314,6 +342,14 @@ class _LogAnalysis:
             f"read {self.counts.count:,} events: {len(self._hits):,} of {self._rule_count:,} rules matched, "
             f"{self._logons.failures:,} failed logons, {self._processes.count:,} processes"
         )
+
+    def _note_names(self, hit: Hit) -> None:
+        group = hit.episode.group if hit.episode is not None else None
+        self._names.detected(hit.event, hit.rule.severity, group)
+
+    def names_seen(self) -> NamesSeen:
+        """Return what the events name, for a comparison with other inputs."""
+        return self._names.names_seen(self._place)
 
     def coverage(self, left_out: int) -> Coverage:
         """Return how far the log was read; ``left_out`` events were outside of what was asked for."""
@@ -325,12 +361,14 @@ class _LogAnalysis:
             total=count + left_out + self._unread,
             looked_for=self._coverages.looked_for(self._engine.applicable, self._rule_count),
             not_covered=self._coverages.not_covered(self._engine),
+            is_cut=self.is_cut,
         )
 
-    def findings(self, *, window: tuple[str, str]) -> Iterator[Finding[Facts]]:
+    def findings(self, *, window: tuple[str, str, str]) -> Iterator[Finding[Facts]]:
         """Yield the summary, the tactics, then the findings they are based on."""
         for hit in self._engine.finish():
             self._hits.add(hit)
+            self._note_names(hit)
         self._logons.finish()
         rules = self._rule_count, self._engine.applicable
         yield self.counts.finding(self._place, read_as=self._read_as, rules=rules, window=window)

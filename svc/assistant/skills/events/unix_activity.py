@@ -69,6 +69,9 @@ class _Change(msgspec.Struct):
 class UnixActivity:
     """Counts what users and programs did on Linux hosts; ignores other logs."""
 
+    count: int
+    left_out: int
+
     def __init__(self) -> None:
         self.count = self.left_out = 0
         self._changes: dict[tuple[str, str, str], _Change] = {}

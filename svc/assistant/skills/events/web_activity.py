@@ -60,6 +60,10 @@ class _ClientCounts(msgspec.Struct):
 class WebActivity:
     """Counts the requests and errors of a web server's log; ignores other logs."""
 
+    requests: int
+    errors: int
+    left_out: int
+
     def __init__(self) -> None:
         self.requests = self.errors = self.left_out = 0
         self._clients: dict[str, _ClientCounts] = {}
@@ -245,7 +249,7 @@ def _guessing(client: _ClientCounts) -> str:
     path, posts = client.posts.most_common(1)[0] if client.posts else ("", 0)
     is_login = _is_login(path)
     if client.is_hasty or (posts >= GUESSED_LOGINS and is_login) or client.refused >= GUESSED_LOGINS:
-        return f"guesses passwords at {path[:80]} ({posts:,} times)" if is_login else "was often refused"
+        return f"guesses passwords at {path[:80]} ({posts:,} times)" if is_login else "was refused many times"
     return ""
 
 

@@ -73,7 +73,7 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
         understood=min(len(seen), MAX_FOUND),
         total=len(seen),
         looked_for=f"{len(_table().forms)} formats of hashes",
-        not_covered="the input of a hash, and whether it is known as malicious, cannot be told from its format",
+        not_covered="the input of a hash, and whether it is known as malicious, are not shown by its format",
     )
 
 

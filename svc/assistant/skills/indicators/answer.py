@@ -39,7 +39,7 @@ def _indicators(findings: Sequence[AnyFinding], *, is_alone: bool) -> str:
         return (
             ""
             if not is_alone
-            else "**No address, domain, URL, hash, path or ID** of a known form in the text that was read."
+            else "**No address, domain, URL, hash, path or ID** in a known form was found in the text."
         )
     most = ", ".join(f"{count:,} {type_name(name, count=count)}" for name, count in counts.most_common(MAX_TYPES))
     rest = len(counts) - MAX_TYPES
@@ -66,8 +66,20 @@ def facts(findings: Sequence[AnyFinding]) -> list[str]:
         values = [code_span(value, limit=VALUE_CHARS) + f" (line {line:,})" for _, _, value, line in first]
         more = len(found) - len(first)
         rest = f" and {more:,} more" if more else ""
+        rest += _exploited(findings) if name == "cve" else ""
         told.append(f"**{len(found):,} {type_name(name, count=len(found))}**: {listed(values)}{rest}.")
     return told
+
+
+def _exploited(findings: Sequence[AnyFinding]) -> str:
+    """The CVEs that CISA's KEV catalog lists; "" if it lists none."""
+    values = facts_values(of_kind(findings, kind_of(IndicatorFacts)), IndicatorFacts, "type", "defanged", "note")
+    listed_ones = [str(value) for name, value, note in values if name == "cve" and note]
+    if not listed_ones:
+        return ""
+    more = len(listed_ones) - NAMED
+    rest = f" and {more:,} more" if more > 0 else ""
+    return f"; in CISA's KEV catalog: {', '.join(map(code_span, listed_ones[:NAMED]))}{rest}"
 
 
 def folds(findings: Sequence[AnyFinding]) -> list[Fold]:
@@ -91,7 +103,7 @@ SECTION = Section(
         tool="svc.assistant.skills.indicators.tool:inspect",
         input=InputKind.TEXT,
         title="Indicators",
-        can="extract the indicators of a report or a log, defanged, with context",
+        can="extract indicators from a report or a log, defanged, with context",
         facts=(IndicatorFacts, XmlAttack),
         strong=words(r"\bindicators?\b", r"\bIOCs?\b", r"\bobservables?\b", r"\bdefang\w*"),
         weak=words(

@@ -46,7 +46,7 @@ class IndicatorFacts(Facts, frozen=True, kw_only=True, tag="indicator"):
     """First mention, from 1."""
     scope: Scope
     note: str
-    """Why it rarely matters by itself, or ""."""
+    """Why it rarely matters by itself, or what CISA's KEV catalog says of a CVE, or ""."""
     ports: list[int]
     was_defanged: bool
     """Whether the text had it defanged."""

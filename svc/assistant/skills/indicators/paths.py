@@ -16,7 +16,7 @@ _STOP_WORDS = re.compile(
 )
 _WINDOWS = re.compile(
     rf"(?<![A-Za-z0-9])(?:[A-Za-z]:\\{{1,2}}|\\\\(?![.?\\]){_PART}{{1,60}}?\\{{1,2}}"
-    rf"|%[A-Za-z_()0-9]{{2,30}}%\\{{1,2}}|\\\\[?.]\\(?!pipe)(?:[A-Za-z]:\\)?)"
+    rf"|%[A-Za-z_()0-9]{{2,30}}%\\{{1,2}}|\$env:\w{{2,30}}\\{{1,2}}|\\\\[?.]\\(?!pipe)(?:[A-Za-z]:\\)?)"
     rf"(?P<folders>(?:{_PART}{{1,80}}\\{{1,2}}){{0,30}})(?P<last>(?:[^\\/:*?\"'<>|\r\n\t“”]|<\w{{1,30}}>){{0,120}})",
     re.IGNORECASE,
 )
@@ -25,7 +25,8 @@ _SPACED_NAME = re.compile(
     r"(?:[\w.+~$@#%!()&-]{1,60} ){1,4}[\w.+~$@#%!()&-]{1,60}?\.[A-Za-z0-9]{2,5}(?=$|[\s\"',;)\]>.])"
 )
 _UNIX = re.compile(
-    r"(?<![\w:/.~%=&?-])(?:~|/(?:etc|usr|var|tmp|home|opt|s?bin|root|dev|proc|lib(?:32|64)?|Library"
+    r"(?<![A-Za-z0-9/\\.])[A-Za-z]:/(?:[\w.+@~$#%-]{1,80}(?: \(x86\)| Files(?: \(x86\))?)?/){0,20}[\w.+@~$#%-]{1,120}"
+    r"|(?<![\w:/.~%=&?-])(?:~|/(?:etc|usr|var|tmp|home|opt|s?bin|root|dev|proc|lib(?:32|64)?|Library"
     r"|Applications|System|Users|private|mnt|srv|run|boot|media|sys|Volumes|data))"
     r"(?:/(?:[\w.+@%~$#-]|\\ |(?<=[A-Z][a-z]{2}) (?=[A-Z][a-z]+(?: [A-Z][a-z]+)?/)"
     r"|(?<=[A-Za-z]{3}) (?=[A-Z][a-z]+/))+)+/?"
@@ -66,7 +67,7 @@ def unix_paths(text: str) -> Iterator[tuple[int, str]]:
     """Yield the position and the text of each path below a well-known top directory or the home directory."""
     for match in _UNIX.finditer(text):
         path = match[0].rstrip(".,;:-%")
-        if path.count("/") >= 2 or path.startswith("~"):
+        if path.count("/") >= 2 or path.startswith("~") or path[1:3] == ":/":
             yield match.start(), path
 
 

@@ -68,7 +68,7 @@ CVE = re.compile(
     r"(?<![A-Za-z0-9])CVE[-_ \u2010-\u2015]{1,2}([12]\d{3})[-_\u2010-\u2015](\d{4,19})(?![A-Za-z0-9])", re.IGNORECASE
 )
 ATTACK = re.compile(
-    r"(?<![A-Za-z0-9.])(?P<id>TA00\d\d|T1\d{3}(?:\.\d{3})?|(?:[SG][01]|M1)\d{3}|DS00\d\d)(?![A-Za-z0-9]|\.\d)"
+    r"(?<![A-Za-z0-9.])(?P<id>(?i:TA00\d\d|T1\d{3}(?:\.\d{3})?)|(?:[SG][01]|M1)\d{3}|DS00\d\d)(?![A-Za-z0-9]|\.\d)"
 )
 COIN = re.compile(
     r"(?<![A-Za-z0-9])(?:(?P<legacy>[13][1-9A-HJ-NP-Za-km-z]{25,34})|(?P<segwit>(?:bc1"

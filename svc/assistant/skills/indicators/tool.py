@@ -21,12 +21,13 @@ from urllib.parse import unquote
 import msgspec
 
 from svc.assistant.file_types.text_shape import readable_lines
+from svc.assistant.file_types.xml_entities import entity_dangers
 from svc.assistant.findings import Coverage, Evidence, Finding, Gap, Progress, ToolEvent, with_facts
+from svc.assistant.knowledge.kev import kev_note
 from svc.assistant.skills.indicators import patterns as looks
 from svc.assistant.skills.indicators.context import EvidenceLines, lines_of
 from svc.assistant.skills.indicators.findings import IndicatorFacts, Scope, Within, XmlAttack
 from svc.assistant.skills.indicators.paths import registry_keys, unix_paths, windows_paths
-from svc.assistant.skills.xml_entities import entity_dangers
 from svc.untrusted.defang import DOT, defang, plain, refang
 
 MAX_INDICATORS = 2_500_000  # different ones of one text: what fits into a worker's memory
@@ -468,7 +469,7 @@ def _find_attack_ids(words: _UniqueWords, ledger: _Ledger) -> None:
         "G": "attack_group",
         "M": "attack_mitigation",
     }
-    found = [(match["id"], match.start()) for match in looks.ATTACK.finditer(words.text)]
+    found = [(match["id"].upper(), match.start()) for match in looks.ATTACK.finditer(words.text)]
     is_about_attack = any(identifier.startswith("T") for identifier, _ in found) or "ATT&CK" in words.text
     for identifier, start in found:
         kind = kinds.get(identifier[:2]) or kinds.get(identifier[:1])
@@ -485,7 +486,7 @@ def _find_coins(words: _UniqueWords, ledger: _Ledger) -> None:
         elif looks.is_bitcoin(bitcoin):
             ledger.add("bitcoin", bitcoin, count, line)
         elif match["segwit"]:
-            ledger.leave_out("written like Bitcoin addresses, but their checksum is wrong", bitcoin, count)
+            ledger.leave_out("look like Bitcoin addresses, but fail the checksum", bitcoin, count)
 
 
 def _find_file_names(words: _UniqueWords, text: str, ledger: _Ledger) -> None:
@@ -498,7 +499,7 @@ def _find_file_names(words: _UniqueWords, text: str, ledger: _Ledger) -> None:
 
 def _finding(hit: _Hit, lines: EvidenceLines, source: str) -> Finding[IndicatorFacts]:
     scope = _scope(hit)
-    note = hit.note or looks.words().scope_notes.get(scope, "")
+    note = hit.note or looks.words().scope_notes.get(scope, "") or (kev_note(hit.value) if hit.kind == "cve" else "")
     defanged = defang(hit.value, hit.kind)
     return Finding(
         title=f"{hit.kind}: {defanged}",

@@ -46,6 +46,19 @@ class LoginRow:
     failures; of the first one if there were none.
     """
 
+    account: str | None
+    count: int
+    earlier: int
+    first: str | None
+    first_line: int
+    last: str | None
+    last_line: int
+    line: int
+    method: str
+    service: str
+    source: str
+    time: str | None
+
     __slots__ = (
         "access", "account", "before", "count", "earlier", "excerpt", "first", "first_line", "last", "last_line",
         "line", "method", "service", "source", "time",
@@ -54,10 +67,10 @@ class LoginRow:
     def __init__(self, event: LoginEvent, number: int) -> None:
         self.account, self.source = event.account, event.source
         self.method, self.service = event.method, event.service
-        self.access = _access(event)
+        self.access: LoginAccess = _access(event)
         self.count = self.earlier = self.line = 0
-        self.before = FailuresBefore()
-        self.excerpt = ""
+        self.before: FailuresBefore = FailuresBefore()
+        self.excerpt: str = ""
         self.first = self.last = self.time = event.stamp.text if event.stamp else None
         self.first_line = self.last_line = number
 
@@ -96,6 +109,10 @@ class _Habits:
 
 class AcceptedLogins:
     """Accepted logins of a whole log; beyond ``limit`` rows they are counted only."""
+
+    total: int
+    local: int
+    not_listed: int
 
     def __init__(self, *, limit: int) -> None:
         self.rows: dict[_Key, LoginRow] = {}

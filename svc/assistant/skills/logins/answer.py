@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
 from svc.assistant.log_readers.login_counting import LoginPattern
 from svc.assistant.log_readers.shown_times import time_words, zone_words, zoned
+from svc.assistant.log_readers.time_window import OPTIONS
 from svc.assistant.skills.answer_parts import Fold
 from svc.assistant.skills.logins.findings import (
     AuthAccount,
@@ -89,7 +90,7 @@ def _unusual_fold(found: Sequence[Finding[AuthUnusual]], zone: str) -> Fold:
         )
         for finding in found
     ]
-    headers = ("Severity", "Account", "Source", "Method", zoned("Login time", zone), "Line", "Why")
+    headers = ("Severity", "Account", "Source", "Method", zoned("Login time", zone), "Line", "Reason")
     return Fold(title=plural(len(rows), "unusual login"), headers=headers, rows=rows)
 
 
@@ -198,12 +199,12 @@ SECTION = Section(
         claims=frozenset({"authlog"}),
         also=frozenset({"syslog", "journal", "log"}),
         file_names=words(r"(?:auth|secure|sshd?)\b.*", r".{0,255}\b(?:auth|secure)\.log.*"),
-        takes=frozenset({"after", "before", "question"}),
+        takes=OPTIONS | {"question"},
         asks=asked_fields,
         tool="svc.assistant.skills.logins.tool:inspect",
         input=InputKind.LINES,
         title="Logins",
-        can="say who logged in (auth.log), which accounts were brute-forced, from where, and whether it worked",
+        can="show who logged in (auth.log), which accounts were attacked, from where, and whether it succeeded",
         facts=(AuthSource, AuthAccount, AuthSuccess, AuthUnusual, AuthSummary),
         strong=words(*LOGIN_QUESTIONS),
         weak=words(r"\bauth(?:\.log\b|\w* logs?\b)", r"\blog-?ins?\b", r"\bsshd?\b", r"\bsuccess(?:ful)? log"),

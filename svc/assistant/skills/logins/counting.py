@@ -25,6 +25,13 @@ EXCERPT_CHARS = 300
 class AuthTally(LoginTally):
     """The failed logins of one source or account, with their first and last lines."""
 
+    first_excerpt: str
+    first_line: int
+    first_seconds: float
+    last_excerpt: str
+    last_line: int
+    last_seconds: float
+
     __slots__ = (
         "first_excerpt", "first_line", "first_seconds", "first_text", "last_excerpt", "last_line", "last_seconds",
         "last_text", "name",
@@ -32,7 +39,7 @@ class AuthTally(LoginTally):
 
     def __init__(self, name: str | None) -> None:
         super().__init__()
-        self.name = name
+        self.name: str | None = name
         self.first_text: str | None = None
         self.last_text: str | None = None
         self.first_seconds = self.last_seconds = 0.0
@@ -48,15 +55,18 @@ class AuthTally(LoginTally):
         """Extend the period and the evidence to include this line."""
         stamp = event.stamp
         if stamp is not None:
-            if self.first_text is None or stamp.seconds < self.first_seconds:
-                self.first_seconds, self.first_text = stamp.seconds, stamp.text
-            if self.last_text is None or stamp.seconds >= self.last_seconds:
-                self.last_seconds, self.last_text = stamp.seconds, stamp.text
+            seconds = stamp[0]
+            if self.first_text is None or seconds < self.first_seconds:
+                self.first_seconds, self.first_text = seconds, stamp[1]
+            if self.last_text is None or seconds >= self.last_seconds:
+                self.last_seconds, self.last_text = seconds, stamp[1]
+        excerpt = line[:EXCERPT_CHARS]
         if not self.first_line:
-            self.first_line, self.first_excerpt = number, line[:EXCERPT_CHARS]
-        self.last_line, self.last_excerpt = number, line[:EXCERPT_CHARS]
+            self.first_line, self.first_excerpt = number, excerpt
+        self.last_line, self.last_excerpt = number, excerpt
 
 
+_FAILURES = (LoginEventKind.OWN, LoginEventKind.PAM, LoginEventKind.ERROR)
 _Key = tuple[str, str, str]
 """Host, service, and process ID or source."""
 
@@ -81,7 +91,7 @@ class _Connection:
 
     @property
     def pam_count(self) -> int:
-        return max(self.pam.values(), default=0)
+        return max(self.pam.values()) if self.pam else 0
 
     @property
     def logged(self) -> int:
@@ -100,15 +110,24 @@ class _Connection:
 class LoginCounts:
     """Counts of a whole log. Feed it the events in the log's order, then call ``finish`` once."""
 
+    failures: int
+    attempts: int
+    login_lines: int
+    jobs: int
+    key_refusals: int
+    unnamed: int
+    double_lines: int
+    unattributed: int
+
     max_names = MAX_TRACKED_NAMES
 
     def __init__(self) -> None:
         self.failures = self.attempts = self.login_lines = self.jobs = 0
         self.key_refusals = self.unnamed = self.double_lines = self.unattributed = 0
-        self.all = AuthTally("")
+        self.all: AuthTally = AuthTally("")
         self.sources: dict[str | None, AuthTally] = {}
         self.accounts: dict[str | None, AuthTally] = {}
-        self.accepted = AcceptedLogins(limit=self.max_names)
+        self.accepted: AcceptedLogins = AcceptedLogins(limit=self.max_names)
         self.hosts: set[str] = set()
         self.validity: dict[str, bool] = {}
         self._names = 0
@@ -138,19 +157,17 @@ class LoginCounts:
         self._open.clear()
 
     def _add(self, event: LoginEvent, number: int, line: str) -> None:
-        match event.kind:
-            case LoginEventKind.ADDRESS:
-                pass
-            case LoginEventKind.KEY_REFUSED:
-                self.key_refusals += event.count
-            case LoginEventKind.NO_ACCOUNT:
-                self.unnamed += event.count
-            case LoginEventKind.SUCCESS:
-                self._success(event, number, line)
-            case LoginEventKind.ATTEMPT:
-                self._attempt(event, number, line)
-            case _:
-                self._failure(event, number, line)
+        kind = event.kind
+        if kind in _FAILURES:
+            self._failure(event, number, line)
+        elif kind is LoginEventKind.SUCCESS:
+            self._success(event, number, line)
+        elif kind is LoginEventKind.ATTEMPT:
+            self._attempt(event, number, line)
+        elif kind is LoginEventKind.KEY_REFUSED:
+            self.key_refusals += event.count
+        elif kind is LoginEventKind.NO_ACCOUNT:
+            self.unnamed += event.count
 
     def _failure(self, event: LoginEvent, number: int, line: str) -> None:
         connection = self._connection(event)
@@ -162,10 +179,12 @@ class LoginCounts:
             connection.own += event.count
         if event.account is not None:
             connection.account = event.account
-        if event.kind is not LoginEventKind.PAM:
+        if event.kind is not LoginEventKind.PAM and event.source in self._unpaired_pam:
             self._merge_pam(event, connection)
-        new = connection.logged - connection.counted
-        connection.counted = max(connection.counted, connection.logged)
+        logged = connection.logged
+        new = logged - connection.counted
+        if new > 0:
+            connection.counted = logged
         if new <= 0:
             self.double_lines += 1
             self._confirm(connection, event, number, line)
@@ -195,7 +214,7 @@ class LoginCounts:
         """Merge connections of which only PAM wrote, while the server has logged more failures than PAM."""
         waiting = [
             other
-            for other in self._unpaired_pam.get(event.source, ())
+            for other in self._unpaired_pam[event.source]
             if other is not connection
             and self._open.get(other.key) is other
             and not (other.own or other.error)

@@ -178,6 +178,8 @@ class AuthSummary(Facts, frozen=True, kw_only=True, tag="auth_summary"):
     after: str | None
     """Start of the time of day that the question asked for."""
     before: str | None
+    window: str = ""
+    """The part of each day or week that the question asked for, in words; the other lines are not counted."""
     activity: list[int]
     """Lines about failures in equal periods."""
     activity_start: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 import msgspec
@@ -54,10 +54,15 @@ class LoginJoiner:
         self._logins: dict[tuple[str, str], tuple[str | None, float]] = {}
         self._last_login: dict[tuple[str, str, str | None], float] = {}
 
-    def add(self, event: LoginEvent, number: int, line: str) -> Iterator[Read]:
-        """Take one event, and yield what can be counted now."""
+    def add(self, event: LoginEvent, number: int, line: str) -> Iterable[Read]:
+        """Take one event, and return what can be counted now."""
+        now = event.stamp[0] if event.stamp else None
+        if event.kind is not LoginEventKind.SESSION and not self._held and is_address(event.source):
+            self._learn(event, now or 0.0)  # as for most events: nothing waits
+            if event.kind is LoginEventKind.SUCCESS:
+                self._login(event, now or 0.0)
+            return ((event, number, line),)
         held = _Held(event, number, line)
-        now = event.stamp.seconds if event.stamp else None
         if event.kind is LoginEventKind.SESSION:
             self._session(held, now or 0.0)
         elif is_address(event.source):
@@ -66,8 +71,10 @@ class LoginJoiner:
             self._name(held, now or 0.0)
         if event.kind is LoginEventKind.SUCCESS:
             self._login(event, now or 0.0)
+        if not (self._held or held.is_waiting or held.is_dropped) and event.kind is not LoginEventKind.SESSION:
+            return ((held.event, number, line),)
         self._held.append(held)
-        yield from self._release(now)
+        return list(self._release(now))
 
     def finish(self) -> Iterator[Read]:
         """Yield the events that still wait, after the last line."""
@@ -100,7 +107,9 @@ class LoginJoiner:
 
     def _learn_other_process(self, event: LoginEvent, now: float) -> None:
         """Give the address to the PAM event of another process that is about the same attempt."""
-        named = self._named.get(event.host, deque())
+        named = self._named.get(event.host)
+        if not named:
+            return
         _drop_settled(named)
         for held in itertools.islice(named, _SEARCHED):
             other = held.event

@@ -48,7 +48,7 @@ class LoginEventKind(StrEnum):
     ADDRESS = "address of a connection"
 
 
-class LoginEvent(msgspec.Struct, frozen=True):
+class LoginEvent(msgspec.Struct):
     """One parsed line. ``account`` is None if not named; ``source`` is an address, a host name or ``local …``."""
 
     kind: LoginEventKind
@@ -138,13 +138,16 @@ class AuthLines:
     """Parses the lines of one log in order; keeps the timestamps' state and the previous line."""
 
     def __init__(self) -> None:
-        self.stamps = Stamps()
+        self.stamps: Stamps = Stamps()
         self._previous = ""
 
     def read(self, line: str) -> LoginEvent | None:
         """Return the event of ``line``, or None if it is not about a login."""
         previous, self._previous = self._previous, line
-        if not any(mark in line for mark in _MARKS):
+        for mark in _MARKS:
+            if mark in line:
+                break
+        else:
             return None
         stamp, end = self.stamps.read(line)
         if "last message" in line and (again := _LAST_REPEATED.match(line, end)) is not None:
@@ -182,8 +185,10 @@ def _parse_with_header(message: str, header: re.Match[str], stamp: Stamp | None)
     event = _parse_message(message.rstrip(), service, header["module"] or "")
     if event is None:
         return None
-    host, pid = header["host"] or "", header["pid"] or ""
-    return msgspec.structs.replace(event, host=host, pid=pid, count=event.count * times, stamp=stamp)
+    event.host, event.pid = header["host"] or "", header["pid"] or ""
+    event.count *= times
+    event.stamp = stamp
+    return event
 
 
 def _service(program: str) -> str:
@@ -333,7 +338,10 @@ def _local(message: str, service: str) -> LoginEvent | None:
 
 def _other_service(message: str) -> LoginEvent | None:
     """Parse the messages of ``services``: rejected and accepted logins."""
-    if not any(mark in message for mark in services.MARKS):
+    for mark in services.MARKS:
+        if mark in message:
+            break
+    else:
         return None
     for form in services.PATTERNS:
         if (m := form.pattern.search(message, 0, services.MAX_CHARS)) is not None:

@@ -28,9 +28,12 @@ _AUTHENTICATES = re.compile(
 class LogLines:
     """Counts the lines of an input that a log of programs can hold."""
 
+    total: int
+    understood: int
+
     def __init__(self) -> None:
         self.total = self.understood = 0
-        self.records_logins = False
+        self.records_logins: bool = False
         self.questions: list[str] = []
         """The first lines that are no log lines and end with a question mark: a question below a pasted log."""
 

@@ -15,6 +15,7 @@ LOGIN_QUESTIONS = (
     r"\bbrut(?:e|ed)[- ]?forc\w*",
     r"\bfailed (?:ssh |password )?(?:log-?ins?|log-?ons?|passwords?|attempts?|auth\w*|sign-?ins?)\b",
     r"\b(?:log-?in|log-?on|authentication|password) (?:failures?|attempts?)\b",
+    rf"\b(?:{_LOGINS}) (?:have |had |that )?fail(?:ed|s)?\b",
     r"\bpassword[- ](?:spray|guess)\w*",
     r"\bcredential stuffing\b",
     r"\bwho (?:has |was |had )?(?:logged|got|gotten|let|broke|broken|tried to (?:log|get)) ?(?:on|in)\b",
@@ -69,6 +70,38 @@ _KINDS = tuple(
 )
 
 
+_NAME = r"[`'\"\u2018\u201c]?([A-Za-z][\w.-]{0,60}\w)[`'\"\u2019\u201d]?"
+_NAMED = (
+    re.compile(rf"\b(?i:did|has|had|could) {_NAME} (?:ever |also |really )?(?:log|sign|g[eo]t|enter|succe)"),
+    re.compile(
+        r"\b(?:log(?:ged|s)?|sign(?:ed|s)?|g[eo]t|gets|broke|break) ?-?(?:in|on|into)(?: successfully)? "
+        rf"(?:as|to|from|using|by|for|with) (?:user |account |the )?{_NAME}"
+    ),
+    re.compile(
+        rf"\b(?:is|was|has|had|did|if|whether) (?:the |our |my |his |her |their )?{_NAME}(?:[\u2019']s)?"
+        r" (?:user |admin |service )?(?:account|user|login)\b"
+    ),
+    re.compile(rf"\b(?:is|was|has|had|did|if|whether) (?:the )?(?:account|user|login) (?:of |named |called )?{_NAME}"),
+)
+_NO_NAME = re.compile(
+    r"attack|hack|intru|breach|bot|user|account|people|person|malware|threat|actor|employee|staff|crim|source|address"
+    r"|host|brute|login|logon|password|exploit|nobody|compromis|taken|broken"
+    r"|(?:any|some|every|no) ?-?(?:one|body)\Z|(?:they|he|she|we|you|i|who|all|many|most|both|what)\Z"
+    r"|(?:an?|any|the|this|that|these|some|every|each|one|another|no|local|domain|service|system|other|same|new|old"
+    r"|shared|privileged|disabled|affected|targeted|victim|active|valid|cloud|email|mail|there|it|or|and|of|in|been"
+    r"|remote|ssh|rdp|vpn|console|external|internal|failed|successful|unusual|suspicious|further|later|several|such"
+    r"|used|ever|still|able|locked|abused|misused|stolen|hijacked)\Z",
+    re.IGNORECASE,
+)
+_ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
+
+
+def named_accounts(question: str) -> list[str]:
+    """Return the accounts that a question names: "zoe" of "did zoe get in?" and of "was the zoe account hacked?"."""
+    found = [match[1] for pattern in _NAMED for match in pattern.finditer(question)]
+    return [name for name in dict.fromkeys(found) if not _NO_NAME.match(name)]
+
+
 def asked_fields(question: str) -> dict[str, object]:
     """What a question asks, as fields of ``AuthSummary``."""
     kind, is_yes_no = asked(question)
@@ -76,14 +109,16 @@ def asked_fields(question: str) -> dict[str, object]:
 
 
 def asked(question: str) -> tuple[LoginQuestion, bool]:
-    """Return what a question asks about logins, and whether it asks for yes or no.
+    """Return what a question asks about logins, and whether it asks for yes or no about all of them.
 
-    Of a question with several clauses, who got in comes before whether an attack succeeded.
+    Of a question with several clauses, who got in comes before whether an attack succeeded. What happened to others is
+    no "yes" to a question about one account or address.
     """
+    is_of_one = bool(named_accounts(question) or _ADDRESS.search(question))
     for kind, pattern in _KINDS:
         found = pattern.search(question)
         if found is None:
             continue
         clause = _CLAUSES.split(question[: found.end()])[-1]
-        return kind, _YES_NO.match(clause) is not None
+        return kind, not is_of_one and _YES_NO.match(clause) is not None
     return LoginQuestion.OTHER, False

@@ -26,7 +26,7 @@ from svc.assistant.log_readers.login_counting import (
     success_severity,
 )
 from svc.assistant.log_readers.order import TimeOrder
-from svc.assistant.log_readers.timestamps import second_of_day
+from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
 from svc.assistant.skills.histogram import Activity
 from svc.assistant.skills.logins.accepted import LoginDeviation, LoginRow
 from svc.assistant.skills.logins.counting import AuthTally, LoginCounts
@@ -55,7 +55,15 @@ _BAD = (Severity.CRITICAL, Severity.HIGH)
 
 
 def inspect(
-    content: Iterable[str], /, *, source: str, after: str | None = None, before: str | None = None, question: str = ""
+    content: Iterable[str],
+    /,
+    *,
+    source: str,
+    after: str | None = None,
+    before: str | None = None,
+    days: str = "",
+    outside: str = "",
+    question: str = "",
 ) -> Iterator[ToolEvent]:
     """Yield findings about the logins in an auth.log.
 
@@ -64,16 +72,18 @@ def inspect(
         source: The log's name.
         after: Start of a time of day (``03:00``); earlier lines of each day are not counted.
         before: End of a time of day.
+        days: Days of the week as digits, 0 for Monday; lines of other days are not counted.
+        outside: ``yes`` to count all other lines instead.
         question: The question, which decides what the verdict says first.
     """
     reader, counts, order, activity, read = AuthLines(), LoginCounts(), TimeOrder(content), Activity(), LogLines()
-    start, stop = second_of_day(after or ""), second_of_day(before or "")
+    window = TimeWindow(after or "", before or "", days, outside)
     if order.is_backwards:
         yield Progress(text=f"{source} is in reverse order (newest line first); reading it from its end")
     for done, (number, line) in enumerate(order, start=1):
         event = reader.read(line)
         read.add(line, is_login=event is not None)
-        if event is not None and _is_within(event, start, stop):
+        if event is not None and _is_within(event, window):
             counts.add(event, number, line)
             if event.stamp is not None and event.kind in _FAILURES:
                 activity.add(event.stamp, event.source or NO_SOURCE, event.count)
@@ -82,7 +92,16 @@ def inspect(
     counts.finish()
     yield Progress(text=_progress(order.count, counts))
     yield read.coverage()
-    yield _summary(counts, reader, activity, read, order.count, source, (after, before), _asked(question, read, source))
+    yield _summary(
+        counts,
+        reader,
+        activity,
+        read,
+        order.count,
+        source,
+        (after or "", before or "", window.words),
+        _asked(question, read, source),
+    )
     successes = list(_successes(counts, source))
     yield from successes
     for unusual in counts.accepted.unusual():
@@ -93,6 +112,8 @@ def inspect(
     for _, tally in ranked(counts.accounts, limit=counts.max_names + 1):
         yield _account_finding(tally, counts, worst, source)
     yield from _gaps(counts, reader)
+    if window.lacks_day:
+        yield Gap(text=WITHOUT_DAY, in_headline=True)
     if order.is_cut:
         yield Gap(text=f"the log is newest first and too long: only its newest {order.count:,} lines were examined")
 
@@ -118,15 +139,10 @@ class _Worst:
                     known[name] = Severity.CRITICAL if is_critical else Severity.HIGH
 
 
-def _is_within(event: LoginEvent, start: int | None, stop: int | None) -> bool:
-    if start is None and stop is None:
+def _is_within(event: LoginEvent, window: TimeWindow) -> bool:
+    if window.is_whole:
         return True
-    if event.stamp is None:
-        return False
-    of_day = event.stamp.of_day
-    if start is not None and stop is not None and start > stop:  # over midnight
-        return of_day >= start or of_day < stop
-    return (start is None or of_day >= start) and (stop is None or of_day < stop)
+    return event.stamp is not None and window.has(event.stamp.text, event.stamp.of_day)
 
 
 def _progress(number: int, counts: LoginCounts) -> str:
@@ -141,7 +157,7 @@ def _summary(
     read: LogLines,
     number: int,
     source: str,
-    window: tuple[str | None, str | None],
+    window: tuple[str, str, str],
     question: tuple[LoginQuestion, bool],
 ) -> Finding[AuthSummary]:
     stamps, failing = reader.stamps, activity.histogram()
@@ -168,8 +184,9 @@ def _summary(
             zone=", ".join(sorted(stamps.zones)) or "not stated",
             has_year=not stamps.lacks_year,
             hosts=sorted(counts.hosts)[:MAX_NAMES],
-            after=window[0],
-            before=window[1],
+            after=window[0] or None,
+            before=window[1] or None,
+            window=window[2],
             activity=failing.total,
             activity_start=failing.start,
             activity_seconds=failing.seconds,
@@ -346,11 +363,11 @@ def _gaps(counts: LoginCounts, reader: AuthLines) -> Iterator[Gap]:
         (counts.unnamed, "lines about connections without an account name (scans, disconnects) are not counted"),
         (
             counts.unattributed,
-            f"failures are not attributed: over {counts.max_names:,} pairs of source and account",
+            f"failures are not attributed: more than {counts.max_names:,} pairs of source and account",
         ),
         (
             counts.accepted.not_listed,
-            f"accepted logins are counted but not listed: over {counts.max_names:,} rows of account, source and method",
+            f"accepted logins are counted, not listed: over {counts.max_names:,} rows of account, source and method",
         ),
     )
     for count, note in notes:

@@ -109,7 +109,7 @@ def facts(findings: Sequence[AnyFinding]) -> list[str]:
     told += _figures(case)
     if not case.accepted and (users := _local_users(findings)):
         shown = ", ".join(code_span(name, limit=60) for name in users[:NAMED]) + (" …" if len(users) > NAMED else "")
-        told.append(f"**sudo or su was used** by {shown}: logged in before the log begins, or not logged here.")
+        told.append(f"**sudo or su was used** by {shown}: their login predates the log or is not in it.")
     if case.unusual and case.question is not LoginQuestion.UNUSUAL:
         is_one = len(case.unusual) == 1
         counted = f"**{plural(len(case.unusual), 'accepted login')} {'is' if is_one else 'are'} unusual**"
@@ -182,7 +182,7 @@ def _empty_lead(case: _Case) -> str:
         lead = f"none of the {plural(case.log_lines, 'log line')} is about a login"
         if case.question is LoginQuestion.OTHER:
             return (
-                f"No failed and no accepted logins in {case.searched}, but no program that records logins wrote them."
+                f"No failed and no accepted logins in {case.searched}, but no line is of a program that records logins."
             )
         return f"Cannot tell: {lead}; this log does not record logins."
     lead = f"no failed and no accepted login in {case.searched}."
@@ -277,7 +277,7 @@ def _login_words(finding: Finding[AuthSuccess], case: _Case, verb: str = "logged
         detail.append(f"{login.count:,} times" if not login.streak else f"one of {login.count:,} logins")
     source = login.source if login.source.startswith("(") else f"from {code_span(defang_text(login.source))}"
     if login.source.startswith("("):
-        source = "from a source that is not stated"
+        source = "from an unknown source"
     words = f"{code_span(login.account, limit=40)} {verb}{source} ({', '.join(detail)})"
     if login.streak:
         return f"{words} after {plural(login.streak, 'failure')} from there"
@@ -328,7 +328,7 @@ def _figures(case: _Case) -> list[str]:
     if case.attacking:
         counted += f" ({case.attacking:,} attacking)"
     elif case.is_attack:
-        counted += " (none attacking on its own, but together they are)"
+        counted += " (none conspicuous on its own, but attacking together)"
     elif not case.compromises:
         counted += " (none attacking)"
     if case.attempts:
@@ -358,10 +358,5 @@ def _targeted_accounts(targeted: Sequence[AuthAccount]) -> str:
 
 
 def _window(summaries: Sequence[AuthSummary]) -> str:
-    for summary in summaries:
-        after, before = summary.after, summary.before
-        if after and before:
-            return f" Only lines from {after} to {before} of each day are counted."
-        if after or before:
-            return f" Only lines {'from' if after else 'before'} {after or before} of each day are counted."
-    return ""
+    words = next((summary.window for summary in summaries if summary.window), "")
+    return f" Only lines {words} are counted, in the log's own time." if words else ""

@@ -62,12 +62,11 @@ def _one(mail: Finding[MailVerdict]) -> str:
             f"**Ordinary** (score {facts.score}; {_SCALE}; {mail.confidence.value} confidence): "
             f"no strong sign of phishing, fraud or spam in its sender, links, attachments and wording.{rest}"
         )
+    score = f"({mail.severity.value}, {mail.confidence.value} confidence; score {facts.score}; {_SCALE})"
     if facts.verdict == "needs_check":
-        score = f"(score {facts.score}; {_SCALE}; {mail.confidence.value} confidence)"
         return f"**Needs a check** {score}: {'; '.join(map(_plain, _words(facts)))}."
     nature = f", {_NATURES[facts.nature]}" if facts.verdict == "suspicious" else ""
     reasons = "; ".join(map(_plain, _words(facts)))
-    score = f"(score {facts.score}; {_SCALE}; {mail.confidence.value} confidence)"
     return f"**{_CLASSES[facts.verdict]}{nature}** {score}: {reasons}."
 
 
@@ -83,7 +82,7 @@ def facts(findings: Sequence[AnyFinding]) -> list[str]:
         return []
     worst = max(mails, key=lambda mail: mail.facts.score)
     own = _Mail(findings, worst)
-    which = f"Mail {worst.facts.mail}, the worst, from" if len(mails) > 1 else "From"
+    which = f"Mail {worst.facts.mail}, the most suspicious, from" if len(mails) > 1 else "From"
     sender = code_span(defang_text(f"{worst.facts.sender_name} <{worst.facts.sender}>".strip()), limit=80)
     told = [f"**{which}** {sender}: {code_span(worst.facts.subject, limit=80)}, {code_span(worst.facts.date)}"]
     reasons = worst.facts.reasons if len(mails) > 1 else worst.facts.reasons[2:]  # the verdict has the first
@@ -114,6 +113,12 @@ class _Mail:
         """What the last server recorded about SPF, DKIM and DMARC."""
         latest = [one for one in self.checks if one.facts.is_latest]
         if not latest:
+            if self.checks:
+                number = plural(len(self.checks), "result")
+                return (
+                    f"**Sender authentication**: nothing recorded by the recipient's own server; {number} in the "
+                    "header can be the sender's own and did not count."
+                )
             return "**Sender authentication**: no server recorded SPF, DKIM or DMARC."
         shown = listed([f"{one.facts.method.upper()} {code_span(one.facts.result)}" for one in latest])
         return f"**Sender authentication, as recorded** (line {_line(latest[0])}, not verified here): {shown}."
@@ -136,7 +141,8 @@ class _Mail:
         shown = []
         for file in ranked:
             dangers = _plain("; ".join(one.description for one in file.dangers))
-            shown.append(f"{code_span(file.name, limit=60)} ({dangers or escape(file.label)})")
+            unread = f"; {_plain(file.examined)}" if file.examined.startswith("not examined") else ""
+            shown.append(f"{code_span(file.name, limit=60)} ({dangers or escape(file.label)}{unread})")
         return f"**{plural(len(shown), 'attachment')}**: {listed(shown, limit=2)}." if shown else ""
 
 
@@ -173,7 +179,7 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
         return []
     unclear = {"needs_check", "ordinary"}
     if all(mail.facts.verdict in unclear for mail in verdicts):
-        return ["Ask the sender on a known number whether the mail is genuine; inspect what it has before opening it."]
+        return ["Ask the sender on a known number whether the mail is genuine; inspect links and attachments first."]
     steps = [
         "Search the mail servers for the same sender, subject and links: who else received it, who replied or clicked."
     ]
@@ -252,7 +258,7 @@ def _senders(findings: Sequence[Finding[MailSender]]) -> str:
         for finding in findings
         if finding.severity is not Severity.INFO or finding.facts.name == "date"
     ]
-    return "**Sender inconsistencies**\n\n" + table(["What", "Field", "Value", "Line"], rows) if rows else ""
+    return "**Sender inconsistencies**\n\n" + table(["Inconsistency", "Field", "Value", "Line"], rows) if rows else ""
 
 
 def _line(finding: AnyFinding) -> str:
@@ -325,11 +331,12 @@ def _attachments(files: Sequence[MailAttachment]) -> str:
             f"{code_span(file.label)} (declared as {code_span(file.claimed)})",
             f"{file.size:,}",
             _plain("; ".join(danger.description for danger in file.dangers)) or "none",
+            _plain(file.examined),
             code_span(file.sha256),
         ]
         for file in files
     ]
-    headers = ["Name", "Type by content", "Bytes", "Indicators", "SHA-256"]
+    headers = ["Name", "Type by content", "Bytes", "Indicators", "Content", "SHA-256"]
     return "**Attachments**\n\n" + table(headers, rows) if rows else ""
 
 

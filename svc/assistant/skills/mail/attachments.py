@@ -17,6 +17,7 @@ from svc.assistant.file_types import identify as file_types
 from svc.assistant.findings import Severity
 from svc.assistant.skills.archive.dangerous_names import Danger, dangers, is_archive
 from svc.assistant.skills.archive.members import Budget, read_zip
+from svc.assistant.skills.mail.documents import DocumentBudget
 from svc.assistant.skills.mail.html import read_page
 from svc.assistant.skills.mail.message import Attachment
 
@@ -39,6 +40,9 @@ class InspectedAttachment(msgspec.Struct, frozen=True, kw_only=True):
     dangers: tuple[Danger, ...]
     members: tuple[str, ...] = ()
     is_inline: bool = False
+    examined: str = ""
+    """What was done with its content: for example opened, or not examined and why."""
+    urls: tuple[str, ...] = ()
 
     @property
     def points(self) -> float:
@@ -46,13 +50,13 @@ class InspectedAttachment(msgspec.Struct, frozen=True, kw_only=True):
         return max((_POINTS[danger.severity] for danger in self.dangers), default=0.0)
 
 
-def read_attachments(attachments: Sequence[Attachment]) -> Iterator[InspectedAttachment]:
+def read_attachments(attachments: Sequence[Attachment], budget: DocumentBudget) -> Iterator[InspectedAttachment]:
     """Inspect the first MAX_ATTACHMENTS."""
     for attachment in attachments[:MAX_ATTACHMENTS]:
-        yield _read(attachment)
+        yield _read(attachment, budget)
 
 
-def _read(attachment: Attachment) -> InspectedAttachment:
+def _read(attachment: Attachment, budget: DocumentBudget) -> InspectedAttachment:
     data, name = attachment.data, attachment.name
     label = "eml" if attachment.nested else file_types.identify(data, name)[1] if data else "empty"
     found = dangers(name, label, data)
@@ -61,11 +65,29 @@ def _read(attachment: Attachment) -> InspectedAttachment:
         found += _in_archive(data, members) if label == "zip" else [_unopened(label)]
     if label in ("html", "svg", "xml") or name.lower().endswith((".htm", ".html", ".shtml", ".svg")):
         found += _in_page(data)
+    document = budget.examine(label, data, name)
+    if document is not None:
+        found += document.dangers
     return InspectedAttachment(
         name=name, claimed=attachment.claimed, label=label, size=len(data), sha256=hashlib.sha256(data).hexdigest(),
         md5=hashlib.md5(data, usedforsecurity=False).hexdigest(), dangers=tuple(found), members=tuple(members[:50]),
-        is_inline=attachment.is_inline,
+        is_inline=attachment.is_inline, examined=document.how if document else _how(label, attachment),
+        urls=document.urls if document else (),
     )  # fmt: skip
+
+
+def _how(label: str, attachment: Attachment) -> str:
+    if not attachment.data:
+        return "empty"
+    if attachment.nested or label in _READ or attachment.claimed == "text/calendar":
+        return "read"
+    if attachment.claimed.startswith("image/") or label in _IMAGES:
+        return "not examined: text and QR codes in images are not read"
+    return "not examined beyond its type and name"
+
+
+_READ = frozenset(["html", "svg", "xml", "zip", "ics", "eml"])
+_IMAGES = frozenset(["png", "jpeg", "gif", "bmp", "webp", "tiff", "ico", "heif"])
 
 
 def _unopened(label: str) -> Danger:

@@ -9,6 +9,7 @@ import re
 import unicodedata
 from datetime import date
 from functools import cache
+from itertools import pairwise
 
 import msgspec
 from publicsuffixlist import PublicSuffixList
@@ -90,16 +91,52 @@ def _everyday() -> list[tuple[Brand, re.Pattern[str]]]:
     ]
 
 
+@cache
+def _by_first_token() -> dict[str, list[int]]:
+    """The companies' places in ``_patterns`` by the first token of each of their words; "" for words without one."""
+    found: dict[str, list[int]] = {}
+    for place, (brand, _) in enumerate(_patterns()):
+        for word in map(folded, brand.words):
+            token = _TOKEN.search(word)
+            found.setdefault(token[0] if token and word.isascii() else "", []).append(place)
+    return found
+
+
+_TOKEN = re.compile(r"[a-z0-9]+")
+
+
+def _named_in(text: str) -> list[tuple[Brand, re.Pattern[str]]]:
+    """The companies of which a folded text may contain a word, in the table's order."""
+    index = _by_first_token()
+    places = set(index.get("", ()))
+    for token in set(_TOKEN.findall(text)) & index.keys():
+        places.update(index[token])
+    return [_patterns()[place] for place in sorted(places)]
+
+
 def folded(text: str) -> str:
     """Lower case without accents, invisible characters and foreign letters that look like Latin ones."""
+    if text.isascii():
+        return text.casefold()
     text = unicodedata.normalize("NFKD", text).translate(_foreign_letters())
-    return "".join(char for char in text if unicodedata.category(char) not in ("Mn", "Cf")).casefold()
+    return _NOT_ASCII.sub(_without_marks, text).casefold()
+
+
+_NOT_ASCII = re.compile(r"[^\x00-\x7f]+")
+
+
+def _without_marks(found: re.Match[str]) -> str:
+    return "".join(char for char in found[0] if unicodedata.category(char) not in ("Mn", "Cf"))
 
 
 def brands_in(text: str) -> list[Brand]:
     """Return the companies that a short text (a name, a subject) mentions."""
     text = folded(text[:1_000])
-    found = [brand for brand, pattern in _patterns() if pattern.search(text)]
+    found = [brand for brand, pattern in _named_in(text) if pattern.search(text)]
+    words = text.split()
+    for left, right in pairwise(words[:60]):  # a name written as two words, or folded by a field's lines
+        if len(left + right) >= SHORTEST_EDITED and (name := _tokens().get(left + right)):
+            found += [brand for brand in (brand_named(name),) if brand not in found]
     for brand, pattern in _everyday():
         if pattern.search(text) and _SERVICE.search(text) and brand not in found:
             found.append(brand)
@@ -108,7 +145,7 @@ def brands_in(text: str) -> list[Brand]:
 
 def brand_counts(text: str) -> dict[str, int]:
     """Count how often a long text (already folded) names each company; others are left out."""
-    counts = {brand.name: len(pattern.findall(text)) for brand, pattern in _patterns()}
+    counts = {brand.name: len(pattern.findall(text)) for brand, pattern in _named_in(text)}
     return {name: count for name, count in counts.items() if count}
 
 

@@ -149,6 +149,10 @@ class MailAttachment(Facts, frozen=True, kw_only=True, tag="mail_attachment"):
     dangers: list[AttachmentDanger]
     members: list[str]
     """Names in an attached archive."""
+    examined: str = ""
+    """What was done with its content: opened, read, or not examined and why."""
+    urls: list[str] = msgspec.field(default_factory=list)
+    """The addresses in an attached PDF or Office document."""
 
 
 class MailText(Facts, frozen=True, kw_only=True, tag="mail_text"):

@@ -7,13 +7,16 @@ Nothing is fetched or run. Tags: ``html_tags.py``.
 from __future__ import annotations
 
 import re
+from urllib.parse import urljoin
 
 import msgspec
 
 from svc.assistant.skills.mail.html_tags import Tag, read_tags
+from svc.assistant.skills.mail.style_sheet import StyleSheet
 
 MAX_HTML_CHARS = 400_000  # of a mail; what is larger is padded or holds its pictures
 MAX_LINKS = 2_000
+MAX_EMPTY_LINKS = 100
 MAX_DEPTH = 400
 
 _VOID = frozenset(
@@ -34,21 +37,28 @@ _HIDDEN = re.compile(
 _COLOR = re.compile(r"(?<![-\w])color\s*:\s*([#\w]+)", re.IGNORECASE)
 _BACKGROUND = re.compile(r"background(?:-color)?\s*:\s*([#\w]+)", re.IGNORECASE)
 _WHITES = frozenset(["#fff", "#ffffff", "white", "#fefefe", "#fdfdfd"])
+MARKS = re.compile("[\ue000-\uf8ff]")  # Unicode's private use: a mark in a text stands for the link that ends there
 
 
 class Link(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a click leads and what is written over it. ``place``: a, area, form, frame, refresh, text."""
+    """Where a click leads and what is written over it. ``place``: a, area, form, frame, refresh, text.
+
+    ``number`` is its place in the mail, as in its mark.
+    """
 
     url: str
     text: str = ""
     place: str = "a"
     has_image: bool = False
+    number: int = -1
+    is_hidden: bool = False
 
 
 class Page(msgspec.Struct, kw_only=True):
-    """What the HTML holds. ``text`` is what is seen; ``hidden`` what is not."""
+    """What the HTML holds: ``text`` is what is seen, ``marked`` the same with marks of links, ``hidden`` the rest."""
 
     text: str = ""
+    marked: str = ""
     hidden: str = ""
     links: list[Link] = msgspec.field(default_factory=list)
     images: list[str] = msgspec.field(default_factory=list)
@@ -61,6 +71,34 @@ class Page(msgspec.Struct, kw_only=True):
     quoted: int = 0
     base: str = ""
     is_cut: bool = False
+
+
+_BLANKS = re.compile(r"[\t\r\n\x00-\x1f]+")
+_WEB = re.compile(r"(https?|ftp):[/\\]*(?=[^/\\])", re.IGNORECASE)
+
+
+def absolute(url: str, base: str = "") -> str:
+    """Return an address as browsers read it: without blanks, with slashes for backslashes, relative to ``base``."""
+    url = _BLANKS.sub("", url).strip()
+    if found := _WEB.match(url):
+        place, mark, rest = url[found.end() :].partition("?")
+        return f"{found[1].lower()}://{place.replace(chr(92), '/')}{mark}{rest}"
+    if not base or url.startswith(("#", "//")) or re.match(r"[a-zA-Z][\w+.-]{1,20}:", url):
+        return url
+    try:
+        return urljoin(absolute(base), url)
+    except ValueError:
+        return url
+
+
+def link_mark(number: int) -> str:
+    """The mark of the link with this index; of a mail with too many links the last mark stands for the rest."""
+    return chr(min(0xE000 + number, 0xF8FF))
+
+
+def marked_link(mark: str) -> int:
+    """The index of the link that a mark stands for."""
+    return ord(mark) - 0xE000
 
 
 def read_page(html: str) -> Page:
@@ -76,7 +114,8 @@ def read_page(html: str) -> Page:
         else:
             reader.start(item)
     reader.end_anchor()
-    page.text = _flowed(reader.shown)
+    page.marked = _flowed(reader.shown)
+    page.text = MARKS.sub("", page.marked)
     page.hidden = _flowed(reader.unseen)
     return page
 
@@ -100,6 +139,8 @@ class _Reader:
         self.shown: list[str] = []
         self.unseen: list[str] = []
         self._open: list[_Open] = []
+        self._sheet = StyleSheet()
+        self._empty = 0
         self._anchor: tuple[str, str, list[str], list[bool]] | None = None
 
     def start(self, item: Tag) -> None:
@@ -111,8 +152,9 @@ class _Reader:
         if tag in _VOID or len(self._open) >= MAX_DEPTH:
             return
         above = self._open[-1] if self._open else _Open("")
-        background = self._paint(given) or above.background
-        is_hidden = above.is_hidden or self._is_hidden(given, background)
+        style = self._sheet.style_of(tag, given)
+        background = self._paint(given, style) or above.background
+        is_hidden = above.is_hidden or self._is_hidden(given, style, background)
         is_silent = (above.is_silent and above.tag != "head") or tag in _SILENT
         if tag in ("body", "table", "div", "p", "a", "td"):
             is_silent = False  # a head that nobody closed
@@ -131,11 +173,13 @@ class _Reader:
         """Text goes to what is seen or to what is not."""
         top = self._open[-1] if self._open else None
         if top is not None and top.is_silent:
+            if top.tag == "style":
+                self._sheet.add(data)
             return
         if top is not None and top.is_hidden:
             self.unseen.append(data)
             return
-        self.shown.append(data)
+        self.shown.append(MARKS.sub("", data))
         if self._anchor is not None:
             self._anchor[2].append(data)
 
@@ -197,8 +241,13 @@ class _Reader:
         (self.page.pixels if is_pixel else self.page.images).append(source[:2_000])
 
     def _add(self, link: Link) -> None:
+        self._empty += link.is_hidden
+        if link.is_hidden and self._empty > MAX_EMPTY_LINKS:
+            return  # links that nobody can click take no place
+        self.page.is_cut |= len(self.page.links) >= MAX_LINKS
         if len(self.page.links) < MAX_LINKS:
-            self.page.links.append(link)
+            url = absolute(link.url, self.page.base)
+            self.page.links.append(msgspec.structs.replace(link, url=url, number=len(self.page.links)))
 
     def end_anchor(self) -> None:
         """End the link that is open, if one is."""
@@ -206,17 +255,18 @@ class _Reader:
             return
         url, place, text, images = self._anchor
         self._anchor = None
+        self.shown.append(link_mark(len(self.page.links)))
         words = " ".join("".join(text).split())
-        self._add(Link(url=url.strip()[:4_000], text=words[:500], place=place, has_image=bool(images)))
+        is_hidden = not (words or images)
+        self._add(Link(url=url[:4_000], text=words[:500], place=place, has_image=bool(images), is_hidden=is_hidden))
 
     @staticmethod
-    def _paint(given: dict[str, str]) -> str:
-        found = _BACKGROUND.search(given.get("style", ""))
+    def _paint(given: dict[str, str], style: str) -> str:
+        found = _BACKGROUND.search(style)
         return (found[1] if found else given.get("bgcolor", "")).lower()
 
     @staticmethod
-    def _is_hidden(given: dict[str, str], background: str) -> bool:
-        style = given.get("style", "")
+    def _is_hidden(given: dict[str, str], style: str, background: str) -> bool:
         if "hidden" in given or (style and _HIDDEN.search(style)):
             return True
         found = _COLOR.search(style)

@@ -1,4 +1,4 @@
-"""HTML as a stream of tags and text, in one pass whatever stands in it. Pure.
+"""HTML as a stream of tags and text, in one pass, whatever it contains. Pure.
 
 Why not ``html.parser``: before CPython 3.13.6 it is quadratic on unclosed tags and comments: minutes for
 a mail of 300 kB. A tag ends at the first ``>`` outside quotes; what never ends is text. Character references: ``html``.

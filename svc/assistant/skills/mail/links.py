@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import cache
 from ipaddress import ip_address
+from itertools import count
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
@@ -18,7 +19,7 @@ from publicsuffixlist import PublicSuffixList
 
 from svc.assistant.knowledge import load
 from svc.assistant.skills.mail.brands import brand_in_host, imitated_brand
-from svc.assistant.skills.mail.html import Link
+from svc.assistant.skills.mail.html import MARKS, Link, link_mark
 
 MAX_URLS = 500  # different ones of one mail
 MANY_LABELS = 5
@@ -37,6 +38,10 @@ class Hosts(msgspec.Struct, frozen=True):
     redirectors: tuple[str, ...]
     bulk_senders: frozenset[str]
     link_wrappers: frozenset[str]
+    recorders_below: frozenset[str]
+    inner_servers: tuple[str, ...]
+    border_servers: tuple[str, ...]
+    open_senders: tuple[str, ...]
 
 
 class _Group(msgspec.Struct, frozen=True):
@@ -70,7 +75,10 @@ class LinkTarget(msgspec.Struct, frozen=True, kw_only=True):
     org: str
     has_image: bool
     signs: tuple[ScoredSign, ...]
+    is_hidden: bool = False
     brand: str = ""
+    numbers: tuple[int, ...] = ()
+    """The places of the link in the mail, as marked in its text (``html.link_mark``)."""
 
     @property
     def points(self) -> float:
@@ -105,15 +113,40 @@ def organisation(host: str) -> str:
         return host
 
 
+def is_public_name(host: str) -> bool:
+    """Whether a host's name ends in a top-level domain that exists, or in one of a private network."""
+    host = host.lower()
+    return host.endswith(_PRIVATE_ENDINGS) or bool(_suffixes().publicsuffix(host, accept_unknown=False))
+
+
+_PRIVATE_ENDINGS = (
+    ".local", ".localdomain", ".lan", ".internal", ".intern", ".intra", ".corp", ".home", ".private", ".test",
+    ".example",
+)  # fmt: skip
+
 _IN_TEXT = re.compile(r"(?:\b(?:https?|ftp)://|(?<![\w@.-])www\d?\.)[^\s<>\"'\u00a0]{2,4000}", re.IGNORECASE)
 _TRAILING = ".,;:!?)]}>*'\""
 
 
+def is_bulk_sender(org: str) -> bool:
+    """Whether a registrable domain sends, and counts clicks, for others; in the table # stands for a number."""
+    return org in hosts().bulk_senders or _NUMBER.sub("#", org) in hosts().bulk_senders
+
+
+_NUMBER = re.compile(r"\d+")
+
+
 def urls_in_text(text: str) -> Iterator[Link]:
     """Yield the addresses in a plain text, which many mail clients make clickable."""
-    for match in _IN_TEXT.finditer(text):
+    for number, match in enumerate(_IN_TEXT.finditer(text)):
         url = match.group().rstrip(_TRAILING)
-        yield Link(url=url if "://" in url else f"http://{url}", place="text")
+        yield Link(url=url if "://" in url else f"http://{url}", place="text", number=number)
+
+
+def marked_text(text: str) -> str:
+    """A plain text with a mark after each of its addresses, numbered as in ``urls_in_text``."""
+    numbers = count()
+    return _IN_TEXT.sub(lambda found: f"{found[0]} {link_mark(next(numbers))}", MARKS.sub("", text))
 
 
 def unwrapped(url: str) -> str:
@@ -141,24 +174,25 @@ def _split(url: str) -> tuple[str, str, int | None, str] | None:
 
 
 class MailContext(msgspec.Struct, frozen=True):
-    """Whose mail it is: registrable domains of the sender and of servers that sent for it, and recipients' addresses.
+    """Whose mail it is: registrable domains of the sender, and recipients' addresses.
 
     A link to the sender's own domain gets no sign for its host or path.
     """
 
     own: frozenset[str]
-    near: frozenset[str]
     recipients: frozenset[str]
 
 
 def read_urls(links: Sequence[Link], around: MailContext) -> list[LinkTarget]:
     """Return each different link once, in order, up to MAX_URLS."""
     found: dict[tuple[str, str], LinkTarget] = {}
-    for link in links:
+    numbers: dict[tuple[str, str], list[int]] = {}
+    for link in sorted(links, key=lambda one: one.is_hidden):
         key = (link.url, link.text)
+        numbers.setdefault(key, []).append(link.number)
         if key not in found and len(found) < MAX_URLS and (url := _read(link, around)) is not None:
             found[key] = url
-    return list(found.values())
+    return [msgspec.structs.replace(url, numbers=tuple(numbers[key])) for key, url in found.items()]
 
 
 def _read(link: Link, around: MailContext) -> LinkTarget | None:
@@ -183,11 +217,15 @@ def _read(link: Link, around: MailContext) -> LinkTarget | None:
         signs.append(ScoredSign("userinfo", "userinfo before an @ imitates a host", 4.0))
     if port not in (None, 80, 443) and org not in around.own:
         signs.append(ScoredSign("port", f"the unusual port {port}", 1.5))
-    signs += _signs_of_words(link, org, around.own | around.near)
+    signs += _signs_of_words(link, org, around.own)
     return LinkTarget(
         url=address[:4_000], text=link.text, place=link.place, host=host, org=org, has_image=link.has_image,
-        signs=tuple(signs), brand=brand_in_host(host),
+        signs=tuple(signs), brand=brand_in_host(host), is_hidden=link.is_hidden,
     )  # fmt: skip
+
+
+_SHORT_PATH = re.compile(r"/[A-Za-z0-9]{3,9}")
+_SHORT_ORG = 8  # with its suffix
 
 
 def is_free_hosting(host: str, path: str = "/") -> bool:
@@ -220,6 +258,8 @@ def _signs_of_host(host: str, org: str, rest: str) -> Iterator[ScoredSign]:
         yield ScoredSign("punycode", "non-ASCII letters in the host (IDN)", 2.0)
     if org in hosts().shorteners and host.removeprefix("www.") == org:
         yield ScoredSign("shortener", "a URL shortener, which hides the destination", 1.5)
+    elif _SHORT_PATH.fullmatch(rest) and len(org) <= _SHORT_ORG and not brand_in_host(host):
+        yield ScoredSign("shortener", "a very short address that looks like that of a URL shortener", 1.0)
     if is_free_hosting(host, rest):
         yield ScoredSign("free_hosting", "free hosting: anybody can publish a page there", 2.0)
     if any((host + rest).startswith(place) for place in hosts().redirectors):
@@ -304,7 +344,7 @@ def _signs_of_words(link: Link, org: str, own: frozenset[str]) -> Iterator[Score
     if shown_org == org or not _suffixes().publicsuffix(shown_org, accept_unknown=False):
         return
     is_address = re.match(r"\s*(?:https?://|www\.)", link.text, re.IGNORECASE) is not None
-    if org in own or org in hosts().bulk_senders:
+    if org in own or is_bulk_sender(org):
         return  # the sender's click tracking
     if org.partition(".")[0] == shown_org.partition(".")[0]:
         return

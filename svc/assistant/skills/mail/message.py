@@ -12,7 +12,7 @@ import email.message
 import email.utils
 import quopri
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from email.errors import MessageError
 from email.header import decode_header
 
@@ -101,12 +101,15 @@ class Mail(msgspec.Struct, kw_only=True):
 
 def parse_mail(raw: bytes) -> Mail:
     """Parse the mail in ``raw``; never raises: what could not be parsed is listed in ``damage``."""
+    raw, broken = _mended(raw)
     try:
         message = email.message_from_bytes(raw)
         fields = [(str(name), decode_field(value)) for name, value in message.raw_items()][:MAX_FIELDS]
     except PARSER_ERRORS as error:
         return Mail(fields=[], plain=raw[:MAX_TEXT_CHARS].decode("utf-8", "replace"), damage=[_parts_error(error)])
     mail = Mail(fields=fields)
+    if broken:
+        mail.damage.append(f"{broken:,} lines among the header fields are no fields; they were left out")
     try:
         for count, part in enumerate(_leaves(message)):
             if count >= MAX_PARTS:
@@ -116,6 +119,40 @@ def parse_mail(raw: bytes) -> Mail:
     except PARSER_ERRORS as error:
         mail.damage.append(_parts_error(error))
     return mail
+
+
+_CALENDAR = re.compile(
+    r"^(?:SUMMARY|DESCRIPTION|LOCATION|URL|X-ALT-DESC|COMMENT)[^:\n]{0,200}:(.{0,20000})$", re.MULTILINE
+)
+
+
+def calendar_text(attachments: Sequence[Attachment]) -> str:
+    """What invitations among the attachments say and link to (RFC 5545), as plain text."""
+    found: list[str] = []
+    for one in attachments:
+        if one.claimed in ("text/calendar", "application/ics") or one.name.lower().endswith(".ics"):
+            text = re.sub(r"\r?\n[ \t]", "", one.data[:MAX_TEXT_CHARS].decode("utf-8", "replace")).replace("\r\n", "\n")
+            found += [re.sub(r"\\n|<[^<>]{0,500}>", " ", value) for value in _CALENDAR.findall(text)[:50]]
+    return "\n".join(found)
+
+
+_FIELD_LINE = re.compile(rb"[!-9;-~]{1,200}:|[ \t]|From ")
+_HEADER_BYTES = 256 * 1024
+_NEVER_IN_TEXT = re.compile(rb"^(?:From|Subject|To|MIME-Version|Content-Type):", re.IGNORECASE | re.MULTILINE)
+
+
+def _mended(raw: bytes) -> tuple[bytes, int]:
+    """The mail without lines that would end its header early, and their number.
+
+    A parser takes the first line that is no field for the mail's text, so that a sender can hide what follows.
+    """
+    head, blank, rest = raw[:_HEADER_BYTES].partition(b"\n\r\n" if b"\r\n\r\n" in raw[:_HEADER_BYTES] else b"\n\n")
+    lines = head.split(b"\n")
+    bad = [index for index, line in enumerate(lines) if line.strip() and not _FIELD_LINE.match(line)]
+    if not bad or not blank or bad[0] == 0 or not _NEVER_IN_TEXT.search(b"\n".join(lines[bad[0] :])):
+        return raw, 0
+    kept = [line for index, line in enumerate(lines) if index not in set(bad)]
+    return b"\n".join(kept) + blank + rest + raw[_HEADER_BYTES:], len(bad)
 
 
 def _parts_error(error: Exception) -> str:
@@ -230,6 +267,9 @@ def parse_addresses(value: str) -> list[Address]:
     except PARSER_ERRORS:
         pairs = []
     found = [Address(decode_field(name), address.strip().lower()) for name, address in pairs[:200] if "@" in address]
+    if found and (words := [address for _, address in pairs[:20] if address and "@" not in address]):
+        # a name with a comma and without quotation marks, which clients show as the name
+        found[0] = Address(decode_field(" ".join([*words, found[0].name]).strip()), found[0].address)
     if not found and (match := _ADDRESS.search(value)):
         address = (match[1] or match[0]).lower()
         name = value[: match.start()].strip(' "<')

@@ -16,6 +16,7 @@ import msgspec
 
 from svc.assistant.skills.indicators.patterns import scope_of
 from svc.assistant.skills.mail.message import Mail
+from svc.assistant.skills.mail.trust import own_results
 
 MAX_HOPS = 100
 SLOW_HOP_SECONDS = 3_600
@@ -158,17 +159,28 @@ _SPF_DOMAIN = re.compile(
 
 
 def read_auth(mail: Mail) -> list[Auth]:
-    """Return what servers recorded about SPF, DKIM, DMARC and ARC, topmost field first."""
+    """Return what servers recorded about SPF, DKIM, DMARC and ARC, topmost field first.
+
+    ``is_latest`` are results of the recipient's own servers (``trust.py``), of each method those of the first field.
+    """
+    own = own_results(mail)
     found: list[Auth] = []
-    for name in ("Authentication-Results", "ARC-Authentication-Results"):
-        for value in mail.all(name)[:20]:
-            found += _results(name, value, is_latest=name == "Authentication-Results")
-    latest = next((one.server for one in found if one.is_latest), "")
-    found = [msgspec.structs.replace(one, is_latest=one.is_latest and one.server == latest) for one in found]
-    has_spf = any(one.method == "spf" and one.is_latest for one in found)
-    for index, value in enumerate(mail.all("Received-SPF")[:10]):
-        found += _spf(value, is_latest=index == 0 and not has_spf)
+    known: set[str] = set()
+    for index in own[:20]:
+        name, value = mail.fields[index]
+        results = _of_field(name, value, is_latest=True)
+        found += [msgspec.structs.replace(one, is_latest=one.method not in known) for one in results]
+        known |= {one.method for one in results}
+    others = [field for index, field in enumerate(mail.fields) if index not in set(own)]
+    for wanted in ("authentication-results", "arc-authentication-results", "received-spf"):
+        for name, value in [field for field in others if field[0].lower() == wanted][:20]:
+            found += _of_field(name, value, is_latest=False)
     return found
+
+
+def _of_field(name: str, value: str, *, is_latest: bool) -> list[Auth]:
+    read = _spf if name.lower() == "received-spf" else _results
+    return read(name, value, is_latest=is_latest)
 
 
 def _results(name: str, value: str, *, is_latest: bool) -> list[Auth]:
@@ -234,7 +246,7 @@ def _end_of_comment(text: str, start: int) -> int | None:
     return None
 
 
-def _spf(value: str, *, is_latest: bool) -> list[Auth]:
+def _spf(name: str, value: str, *, is_latest: bool) -> list[Auth]:
     match = _SPF_FIELD.match(value)
     if match is None:
         return []
@@ -243,6 +255,6 @@ def _spf(value: str, *, is_latest: bool) -> list[Auth]:
     return [
         Auth(
             method="spf", result=match[1].lower(), domain=domain, server=server[1] if server else "",
-            field="Received-SPF", value=value, is_latest=is_latest,
+            field=name, value=value, is_latest=is_latest,
         )
     ]  # fmt: skip

@@ -12,8 +12,17 @@ import msgspec
 
 from svc.assistant.skills.mail.brands import belongs_to, brand_in_host, brand_named, brands_in, folded, imitated_brand
 from svc.assistant.skills.mail.findings import MailNature
-from svc.assistant.skills.mail.links import hosts, is_free_hosting, looks_random, organisation, suspicious_tld
+from svc.assistant.skills.mail.links import (
+    hosts,
+    is_bulk_sender,
+    is_free_hosting,
+    is_public_name,
+    looks_random,
+    organisation,
+    suspicious_tld,
+)
 from svc.assistant.skills.mail.message import Address, Mail
+from svc.assistant.skills.mail.trust import client_name
 from svc.assistant.skills.mail.wording import disguised_words
 
 MANY_RECIPIENTS = 15
@@ -38,13 +47,12 @@ class Note(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Sender(msgspec.Struct, frozen=True, kw_only=True):
-    """The claimed sender of a mail. ``near`` are the registrable domains of the servers that sent it."""
+    """The claimed sender of a mail."""
 
     address: Address
     org: str
     brand: str
     claimed: tuple[str, ...]
-    near: frozenset[str]
     recipients: frozenset[str]
     is_free_mail: bool
 
@@ -53,21 +61,11 @@ def read_sender(mail: Mail) -> Sender:
     """Return the sender, the companies that its name claims to be, and the domains of the servers that sent for it."""
     address = mail.address("From")
     org = organisation(address.domain) if address.domain else ""
-    near = {organisation(found.domain) for found in mail.addresses("Return-Path", "Sender", "Errors-To", "Resent-From")}
-    near |= {
-        organisation(found) for value in mail.all("DKIM-Signature") for found in re.findall(r"\bd=([\w.-]+)", value)
-    }
-    near |= {
-        organisation(found)
-        for name in ("List-Unsubscribe", "List-Id", "List-Post", "List-Help", "List-Archive", "Feedback-ID")
-        for value in mail.all(name)
-        for found in re.findall(r"(?:https?://|@|<)([\w-]+(?:\.[\w-]+)+)", value)
-    }
     claimed = [brand for brand in brands_in(address.name) if not belongs_to(address.domain, brand)]
     to = mail.addresses("To", "Cc", "Delivered-To", "X-Original-To", "Envelope-To", "X-Envelope-To")
     return Sender(
         address=address, org=org, brand="" if org in hosts().free_mail else brand_in_host(address.domain),
-        claimed=tuple(brand.name for brand in claimed), near=frozenset(near - {""}),
+        claimed=tuple(brand.name for brand in claimed),
         recipients=frozenset(found.address for found in to), is_free_mail=address.domain in hosts().free_mail,
     )  # fmt: skip
 
@@ -80,6 +78,7 @@ def read_notes(mail: Mail, sender: Sender) -> list[Note]:
         *_reader_notes(mail, sender),
         *_subject_notes(mail),
         *_machine_notes(mail, sender),
+        *_client_notes(mail),
     ]
 
 
@@ -90,13 +89,17 @@ def _from_notes(mail: Mail, sender: Sender) -> Iterator[Note]:
     if not address.address:
         yield Note(name="no_sender", words="From has no address", points=1.0, field="From", value=value)
         return
+    others = {organisation(one.domain) for one in mail.addresses("From")} - {sender.org, ""}
+    if others or len(mail.all("From")) > 1:
+        words = f"several senders in From: {', '.join(sorted({sender.org, *others})[:3])}"
+        yield Note(name="several_senders", words=words, points=3.0 if others else 2.0, field="From", value=value)
     shown = _ADDRESS.search(address.name)
     if shown and organisation(shown[1]) != sender.org:
         words = f"display name shows an address at {organisation(shown[1])}; From is at {sender.org}"
         yield Note(name="name_address", words=words, points=3.5, field="From", value=value)
     for name in sender.claimed[:2]:
         words = f"display name claims {name}; From is at {sender.org}"
-        points = 5.0 if _is_nothing_else(address.name, name) else 1.0 if _is_person(address, name) else 3.5
+        points = _points_of_name(address, name)
         yield Note(name="name_brand", words=words, points=points, field="From", value=value)
     if imitated := imitated_brand(address.domain, sender.org):
         words = f"{address.domain} imitates {imitated}"
@@ -122,12 +125,32 @@ def _domain_notes(sender: Sender, value: str) -> Iterator[Note]:
     if looks_random(sender.org):
         words = f"sender's domain {sender.org} looks random"
         yield Note(name="random", words=words, points=1.0, field="From", value=value)
-    if is_free_hosting(address.domain) or sender.org == "onmicrosoft.com" or address.domain.endswith(_TENANT):
+    if (
+        address.domain.endswith(hosts().open_senders)
+        or is_free_hosting(address.domain)
+        or sender.org == "onmicrosoft.com"
+        or address.domain.endswith(_TENANT)
+    ):
         words = f"anybody can send from {address.domain}"
         yield Note(name="free_hosting", words=words, points=1.5, field="From", value=value)
 
 
 _TENANT = ".onmicrosoft.com"  # a tenant of Microsoft's that has no domain of its own
+
+
+def _points_of_name(address: Address, brand: str) -> float:
+    """How much a company's name in a sender's says: a person's or a paper about it has other words, too."""
+    if _is_nothing_else(address.name, brand):
+        return 5.0
+    if _is_person(address, brand):
+        return 1.0
+    return 1.0 if _PAPER.search(folded(address.name)) else 3.0
+
+
+_PAPER = re.compile(
+    r"\b(?:news\w*|daily|weekly|tips?|today|watch|insider|digest|letter|report|users?|world|magazine|week|journal|blog|"
+    r"review|fans?|forum|group|club|community|developers?|update by|central)\b"
+)
 
 
 def _is_nothing_else(shown: str, brand: str) -> bool:
@@ -140,7 +163,7 @@ def _beside(shown: str, brand: str) -> str:
     rest = folded(shown)
     for word in sorted(map(folded, brand_named(brand).words), key=len, reverse=True):
         rest = rest.replace(word, " ")
-    return _ANY_SERVICE.sub(" ", rest)
+    return _ANY_SERVICE.sub(" ", _SUFFIX.sub(" ", rest))
 
 
 def _is_person(address: Address, brand: str) -> bool:
@@ -149,6 +172,7 @@ def _is_person(address: Address, brand: str) -> bool:
     return any(len(word) >= 3 and word in local for word in re.findall(r"[a-z]+", _beside(address.name, brand)))
 
 
+_SUFFIX = re.compile(r"(?<!\w)\.(?:com?\.)?[a-z]{2,4}\b")  # of the company's domain
 _ANY_SERVICE = re.compile(
     r"\b(?:no-?reply|support|service\w*|team|security|secure|safety|center|centre|account\w*|customer|client\w*|care|help|desk|"
     r"alerts?|notice|notification\w*|info|mail|online|billing|payments?|update\w*|rewards?|offers?|express|delivery|inc|llc|"
@@ -159,7 +183,7 @@ _ANY_SERVICE = re.compile(
 def _reply_notes(mail: Mail, sender: Sender) -> Iterator[Note]:
     reply, back = mail.address("Reply-To"), mail.address("Return-Path")
     org = organisation(reply.domain)
-    if reply.address and reply.address != sender.address.address and org not in sender.near:
+    if reply.address and reply.address != sender.address.address:
         value = mail.first("Reply-To")
         is_free = reply.domain in hosts().free_mail
         is_same_person = reply.address.partition("@")[0] == sender.address.address.partition("@")[0]
@@ -168,10 +192,11 @@ def _reply_notes(mail: Mail, sender: Sender) -> Iterator[Note]:
             yield Note(name="reply_to", words=words, points=2.5, field="Reply-To", value=value, kind="fraud")
         elif org != sender.org:
             words = f"Reply-To domain {org} differs from From domain {sender.org}"
-            yield Note(name="reply_to", words=words, points=0.7, field="Reply-To", value=value)
+            points = 0.7 if is_bulk_sender(org) else 1.5
+            yield Note(name="reply_to", words=words, points=points, field="Reply-To", value=value)
     back_org = organisation(back.domain)
-    if back.address and back_org != sender.org and back_org not in hosts().bulk_senders:
-        points = 1.5 if sender.brand and brand_in_host(back.domain) != sender.brand else 0.4
+    if back.address and back_org != sender.org and not is_bulk_sender(back_org):
+        points = 1.5 if sender.brand and brand_in_host(back.domain) != sender.brand else 0.7
         words = f"Return-Path domain {back_org} differs from From domain {sender.org}"
         yield Note(name="return_path", words=words, points=points, field="Return-Path", value=mail.first("Return-Path"))
     message_id = mail.first("Message-ID")
@@ -228,6 +253,14 @@ def _subject_notes(mail: Mail) -> Iterator[Note]:
     if urgent or mail.first("X-MSMail-Priority").lower() == "high":
         value = mail.first("X-Priority")
         yield Note(name="priority", words="marked as high priority", points=0.5, field="X-Priority", value=value)
+
+
+def _client_notes(mail: Mail) -> Iterator[Note]:
+    """The name by which the outside host that delivered the mail introduced itself."""
+    name = client_name(mail)
+    if "." in name and not is_public_name(name):
+        words = f"delivered by a host that calls itself {name[:80]}, a name that cannot exist"
+        yield Note(name="client", words=words, points=1.5, field="Received", value=name)
 
 
 _SCL = re.compile(r"\bSCL:(-?\d+)|^\s*(-?\d+)\s*$")

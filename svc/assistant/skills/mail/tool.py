@@ -14,7 +14,9 @@ import msgspec
 
 from svc.assistant.file_types.text_shape import data_form
 from svc.assistant.findings import Confidence, Coverage, Evidence, FactsT, Finding, Gap, Progress, Severity, ToolEvent
-from svc.assistant.skills.mail.attachments import InspectedAttachment, read_attachments
+from svc.assistant.skills.archive.dangerous_names import Danger
+from svc.assistant.skills.mail.attachments import MAX_ATTACHMENTS, InspectedAttachment, read_attachments
+from svc.assistant.skills.mail.documents import DocumentBudget
 from svc.assistant.skills.mail.findings import (
     AttachmentDanger,
     LinkSign,
@@ -29,11 +31,13 @@ from svc.assistant.skills.mail.findings import (
     MailUrl,
     MailVerdict,
 )
-from svc.assistant.skills.mail.html import Link, Page, read_page
-from svc.assistant.skills.mail.links import LinkTarget, MailContext, organisation, read_urls, urls_in_text
-from svc.assistant.skills.mail.message import Mail, parse_mail
+from svc.assistant.skills.mail.html import MARKS, Link, Page, marked_link, read_page
+from svc.assistant.skills.mail.links import LinkTarget, MailContext, marked_text, organisation, read_urls, urls_in_text
+from svc.assistant.skills.mail.mailbox import Mailbox
+from svc.assistant.skills.mail.message import Mail, calendar_text, parse_mail
+from svc.assistant.skills.mail.parsed import ParsedMail
 from svc.assistant.skills.mail.route import BACKWARDS, Auth, Hop, date_mismatch_hours, read_auth, read_hops
-from svc.assistant.skills.mail.score import SUSPICIOUS_POINTS, Judgement, ParsedMail, judge
+from svc.assistant.skills.mail.score import SUSPICIOUS_POINTS, Judgement, has_unread_image, judge
 from svc.assistant.skills.mail.sender import Note, Sender, read_notes, read_sender
 from svc.assistant.skills.mail.wording import (
     ThemeHit,
@@ -47,13 +51,12 @@ from svc.assistant.skills.mail.wording import (
 )
 
 MAX_MAIL_BYTES = 40 * 1024 * 1024  # what mail servers let through
-MAX_MAILS = 2_000  # of an mbox: 50 ms each
+MAX_MAILS = 20_000  # of an mbox: 10 ms each
 MAX_INPUT_BYTES = 256 * 1024 * 1024
 MAX_SHOWN = 200  # findings of one kind for one mail
 _EXCERPT_CHARS = 300
 _SHAPE_BYTES = 65_536  # of an input without a mail's header fields, that show whether it is a log or a table
 _MARKED_BYTES = 2 * 1024 * 1024  # in which evidence gets its line
-_MBOX = re.compile(rb"(?:\A|\r?\n\r?\n)(?=From [^\r\n]{1,200}\d{4}[^\r\n]{0,40}\r?\n[A-Za-z][\w-]{0,60}:)")
 _SEVERITY: dict[MailClass, Severity] = {
     "phishing": Severity.HIGH,
     "fraud": Severity.HIGH,
@@ -67,22 +70,25 @@ _SEVERITY: dict[MailClass, Severity] = {
 def inspect(content: BinaryIO, /, *, source: str) -> Iterator[ToolEvent]:
     """Yield the findings of every mail in ``content``: a MailVerdict, then what it is based on."""
     yield Progress(text=f"reading {source}")
-    raw = content.read(MAX_INPUT_BYTES + 1)
-    if len(raw) > MAX_INPUT_BYTES:
-        yield Gap(text=f"only the first {MAX_INPUT_BYTES:,} bytes were examined", in_headline=True)
-    mails = split_mails(raw[:MAX_INPUT_BYTES])
-    read = 0
-    if len(mails) > MAX_MAILS:
-        yield Gap(text=f"only the first {MAX_MAILS:,} of {len(mails):,} mails were examined")
-    for number, (first_line, one) in enumerate(mails[:MAX_MAILS], start=1):
-        if len(mails) > 1 and number % 20 == 1:
-            yield Progress(text=f"mail {number:,} of {len(mails):,}")
+    mailbox = Mailbox(content, MAX_INPUT_BYTES)
+    budget = DocumentBudget()
+    read = number = 0
+    for number, (first_line, one) in enumerate(mailbox, start=1):
+        if number > MAX_MAILS:
+            yield Gap(text=f"only the first {MAX_MAILS:,} mails were examined; the rest was not read", in_headline=True)
+            break
+        if mailbox.is_mbox and number % 20 == 1:
+            yield Progress(text=f"mail {number:,}")
         if len(one) > MAX_MAIL_BYTES:
             yield Gap(text=f"mail {number:,} has {len(one):,} bytes; only the first {MAX_MAIL_BYTES:,} were examined")
-        for event in _findings(one[:MAX_MAIL_BYTES], _Locator(one, first_line, number, source)):
+        for event in _findings(one[:MAX_MAIL_BYTES], _Locator(one, first_line, number, source), budget):
             read += isinstance(event, Finding) and isinstance(event.facts, MailVerdict)
             yield event
-    yield _coverage(read, len(mails) if raw.strip() else 0)
+    if mailbox.is_cut:
+        yield Gap(text=f"only the first {MAX_INPUT_BYTES:,} bytes were examined", in_headline=True)
+    if not number:
+        yield Gap(text="the input is empty")
+    yield _coverage(read, number)
 
 
 def _coverage(read: int, total: int) -> Coverage:
@@ -92,39 +98,8 @@ def _coverage(read: int, total: int) -> Coverage:
         understood=read,
         total=total,
         looked_for="signs of phishing, fraud and spam in sender, path, authentication, links, attachments and wording",
-        not_covered="signatures were not verified, links not opened, and reputation is not known offline",
+        not_covered="signatures were not verified, links not opened, images not read; reputation is not known offline",
     )
-
-
-_FIELD = re.compile(rb"[!-9;-~]{1,60}:(?:[ \t]|\r?\n)|From ")
-_FIRST_FIELD = re.compile(
-    rb"^(?:Received|Return-Path|Delivered-To|Authentication-Results|ARC-Seal|DKIM-Signature|X-[\w-]+|MIME-Version|"
-    rb"Message-ID|From|To|Subject|Date|Reply-To|Sender):[ \t]",
-    re.IGNORECASE | re.MULTILINE,
-)
-_ASKED_BYTES = 4_000  # in which pasted header fields begin, under the question
-
-
-def split_mails(raw: bytes) -> list[tuple[int, bytes]]:
-    """Return each mail in ``raw`` with the number of its first line; in an mbox each From line begins a mail.
-
-    Text above pasted header fields (a question, a code fence) is left out. A text without header fields is one mail.
-    """
-    starts = [match.end() for match in _MBOX.finditer(raw)]
-    if not starts or raw[: starts[0]].strip():
-        starts = [0, *starts] if starts else [_start_of_fields(raw)]
-    return [
-        (raw.count(b"\n", 0, start) + 1, raw[start:end])
-        for start, end in zip(starts, [*starts[1:], len(raw)], strict=True)
-    ]
-
-
-def _start_of_fields(raw: bytes) -> int:
-    blank = len(raw) - len(raw.lstrip())
-    if _FIELD.match(raw, blank):
-        return blank
-    found = _FIRST_FIELD.search(raw[:_ASKED_BYTES])
-    return found.start() if found else blank
 
 
 class _Locator:
@@ -144,19 +119,19 @@ class _Locator:
         return (Evidence(source=self._source, excerpt=excerpt[:_EXCERPT_CHARS], line=line, record=self.number),)
 
 
-def _findings(raw: bytes, locator: _Locator) -> Iterator[ToolEvent]:
+def _findings(raw: bytes, locator: _Locator, budget: DocumentBudget) -> Iterator[ToolEvent]:
     mail, number = parse_mail(raw), locator.number
     if not mail.fields and not (mail.plain or mail.html).strip():
         yield Gap(text=f"mail {number:,} is empty" if raw.strip() else "the input is empty")
         return
     hops = read_hops(mail)
-    parsed = _parsed(mail)
+    parsed = _parsed(mail, budget)
     judgement = judge(parsed)
     if not mail.is_mail and (
         judgement.name in ("ordinary", "needs_check") or data_form(raw[:_SHAPE_BYTES].decode("utf-8", "replace"))
     ):
         # suspicious text alone may be the body of a mail
-        yield Gap(text="not a mail: it has none of a mail's header fields, so that it was not judged")
+        yield Gap(text="not a mail: it has no mail header fields, so it was not rated")
         return
     yield _verdict(parsed, judgement, hops, locator)
     yield from (_hop(hop, locator) for hop in hops[:MAX_SHOWN])
@@ -170,6 +145,11 @@ def _findings(raw: bytes, locator: _Locator) -> Iterator[ToolEvent]:
     yield from (_attachment(one, locator) for one in parsed.attachments)
     yield from (_bounded(_theme(hit, locator), most) for hit in parsed.themes if hit.points >= 1)
     yield from (_damage(what, locator) for what in mail.damage)
+    if has_unread_image(parsed):
+        yield Gap(text=f"mail {number:,}: its message is in an image; text and QR codes in images are not read")
+    if len(mail.attachments) > MAX_ATTACHMENTS:
+        left = len(mail.attachments) - MAX_ATTACHMENTS
+        yield Gap(text=f"mail {number:,}: {left:,} of its attachments were not examined", in_headline=True)
     if parsed.page.is_cut:
         yield Gap(text=f"mail {number:,}: the end of its HTML was not examined")
 
@@ -181,42 +161,72 @@ def _bounded(finding: Finding[FactsT], most: Severity) -> Finding[FactsT]:
     return finding
 
 
-def _parsed(mail: Mail) -> ParsedMail:
+def _parsed(mail: Mail, budget: DocumentBudget, depth: int = 0) -> ParsedMail:
     page = read_page(mail.html) if mail.html else Page()
     sender = read_sender(mail)
     refers = mail.has("In-Reply-To", "References")
-    body = page.text if len(page.text) > 20 or not mail.plain.strip() else mail.plain
-    own = own_text(body, is_reply=refers)
-    attachments = list(read_attachments(mail.attachments))
+    is_page = len(page.text) > _SHORT_TEXT or not mail.plain.strip()
+    own = own_text(page.marked if is_page else marked_text(mail.plain), is_reply=refers)
+    attachments = [_with_mail(one, raw, budget, depth) for one, raw in _inspected(mail, budget)]
     names = " ".join(re.sub(r"[\W_]+", " ", attachment.name) for attachment in attachments)
-    text = searchable(f"{mail.first('Subject')}\n{own}")
+    invited = calendar_text(mail.attachments)
+    words = read_words(mail.first("Subject"), f"{own}\n{invited}" if invited else own)
+    links = [*_links(mail, page, own), *urls_in_text(invited)]
+    links += [Link(url=url, place="attachment") for one in attachments for url in one.urls]
     return ParsedMail(
         mail=mail,
         page=page,
-        text=text,
-        urls=read_urls(_links(mail, page, own), _context(sender)),
+        words=words,
+        urls=read_urls(links, _context(sender)),
         auth=read_auth(mail),
         sender=sender,
         notes=read_notes(mail, sender),
-        themes=read_words(text),
-        disguised=disguised_words(own),
+        disguised=disguised_words(MARKS.sub("", own)),
         attachments=attachments,
         quoted=quoted_lines(mail.plain) + page.quoted,
-        business=business_subjects(f"{searchable(names)} {text}"),
+        business=business_subjects(f"{searchable(names)} {words.core}"),
     )
+
+
+def judge_mail(raw: bytes) -> Judgement:
+    """Return the verdict on one mail, with its signals."""
+    return judge(_parsed(parse_mail(raw), DocumentBudget()))
+
+
+def _inspected(mail: Mail, budget: DocumentBudget) -> Iterator[tuple[InspectedAttachment, bytes]]:
+    for attachment, found in zip(mail.attachments, read_attachments(mail.attachments, budget), strict=False):
+        yield found, attachment.data if attachment.nested else b""
+
+
+def _with_mail(one: InspectedAttachment, raw: bytes, budget: DocumentBudget, depth: int) -> InspectedAttachment:
+    """An attached mail with its own verdict, if that is bad."""
+    if not raw or depth >= MAX_DEPTH:
+        return one
+    judged = judge(_parsed(parse_mail(raw), budget, depth + 1))
+    if judged.name not in ("phishing", "fraud", "suspicious"):
+        return one
+    severity = Severity.HIGH if judged.name != "suspicious" else Severity.MEDIUM
+    reason = judged.signals[0].words if judged.signals else ""
+    danger = Danger("attached_mail", f"an attached mail that is itself {judged.name}: {reason}"[:300], severity)
+    return msgspec.structs.replace(one, dangers=(*one.dangers, danger))
+
+
+MAX_DEPTH = 3  # of mails attached to mails
+_SHORT_TEXT = 20
 
 
 def _links(mail: Mail, page: Page, own: str) -> list[Link]:
     """What can be clicked: the HTML's links, or the addresses in the text if there are none."""
     links = [link for link in page.links if not link.url.lower().startswith(("mailto:", "tel:", "#", "cid:"))]
-    shown = {link.url for link in links}
-    in_text = urls_in_text(own if not mail.html else page.text if not links else "")
-    return links + [link for link in in_text if link.url not in shown]
+    if not mail.html:
+        kept = {marked_link(mark) for mark in MARKS.findall(own)}  # without those in quoted lines
+        return links + [link for link in urls_in_text(mail.plain) if link.number in kept]
+    return links or list(urls_in_text(page.text))
 
 
 def _context(sender: Sender) -> MailContext:
     own = frozenset([sender.org] if sender.org and not sender.is_free_mail else [])
-    return MailContext(own=own, near=sender.near, recipients=sender.recipients)
+    return MailContext(own=own, recipients=sender.recipients)
 
 
 def _verdict(parsed: ParsedMail, judgement: Judgement, hops: list[Hop], locator: _Locator) -> Finding[MailVerdict]:
@@ -229,7 +239,7 @@ def _verdict(parsed: ParsedMail, judgement: Judgement, hops: list[Hop], locator:
         title=f"{judgement.name.replace('_', ' ')}: {subject[:100] or 'a mail without a subject'}",
         severity=_SEVERITY[judgement.name],
         confidence=Confidence.HIGH if distance >= 4 else Confidence.MEDIUM if distance >= 1.5 else Confidence.LOW,
-        why="; ".join(row.reason for row in against[:5]) or "no reason against it",
+        why="; ".join(row.reason for row in against[:5]) or "no suspicious sign",
         evidence=locator.at(f"Subject: {subject}", key="Subject:"),
         techniques=_techniques(parsed, judgement),
         facts=MailVerdict(
@@ -293,7 +303,7 @@ def _auth(one: Auth, locator: _Locator) -> Finding[MailAuth]:
     return Finding(
         title=f"{one.method.upper()} {one.result}" + (f" for {one.domain}" if one.domain else ""),
         severity=Severity.MEDIUM if is_bad else Severity.INFO,
-        why=f"as recorded by {one.server or 'a server that gives no name'}; not verified here",
+        why=f"as recorded by {one.server or 'an unnamed server'}; not verified here",
         evidence=locator.at(f"{one.field}: {one.value}", key=f"{one.field}:"),
         facts=MailAuth(
             mail=locator.number,
@@ -373,6 +383,8 @@ def _attachment(one: InspectedAttachment, locator: _Locator) -> Finding[MailAtta
             md5=one.md5,
             dangers=[AttachmentDanger(danger.name, danger.description) for danger in one.dangers],
             members=list(one.members),
+            examined=one.examined,
+            urls=list(one.urls),
         ),
     )
 

@@ -7,23 +7,39 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator
 from datetime import date
 from functools import cache
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import msgspec
 
 from svc.assistant.knowledge import load
+from svc.assistant.knowledge.word_patterns import word_pattern
 from svc.assistant.skills.mail.brands import folded
 from svc.assistant.skills.mail.findings import MailNature
+from svc.assistant.skills.mail.html import MARKS, marked_link
+from svc.assistant.skills.mail.literals import Has, needs, required_literals
 
 MAX_WORDS_CHARS = 30_000  # of the text that is searched: a mail states its purpose earlier
 POINTS = {"strong": 2.0, "medium": 1.0, "weak": 0.5}
 MAX_PHRASES = 12  # shown of one theme
+WINDOW_CHARS = 450  # of a mail: the phrases of one part count together
+WINDOW_LINKS = 3
+_TAIL_CHARS = 10_000  # of a long text's end: what matters may follow padding
+_MOST_SEARCHED = MAX_WORDS_CHARS + 2_000
+_MAX_WINDOWS = 300
+_MAX_REPEATS = 12  # of one pattern
+_OWN_CHARS = 40
+_NEVER_BY_ONE_PHRASE = frozenset(["extortion", "advance_fee"])  # "within 24 hours" is no threat
+_SPAM_SHARE = 0.2
+_GRAM = 3  # letters by which literals are looked up
 _LONE_WORDS = 1.0  # most that a theme can have from weak words alone
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")  # in a pattern: letters, to be folded as the text is
 _ZERO_WIDTH = re.compile(r"\w[\u200b-\u200d\u2060\ufeff]+\w")
+_LINK = re.compile("[\ue000-\uf8ff]|https?://|www\\.", re.IGNORECASE)
 _LATIN = re.compile(r"[a-z]", re.IGNORECASE)
 _LIKE_LATIN = re.compile(r"[\u0370-\u03ff\u0400-\u052f\u0530-\u058f\uff21-\uff5a]|[\U0001d400-\U0001d7ff]")
 _REPLY_HEAD = re.compile(
@@ -78,11 +94,59 @@ def _lexicon() -> _Lexicon:
 @cache
 def _patterns() -> list[tuple[_Theme, str, re.Pattern[str]]]:
     return [
-        (theme, level, re.compile(_NOT_ASCII.sub(lambda found: folded(found.group()), pattern)))
+        (theme, level, word_pattern(_NOT_ASCII.sub(lambda found: folded(found.group()), pattern)))
         for theme in _lexicon().themes
         for level in POINTS
         for pattern in getattr(theme, level)
     ]
+
+
+@cache
+def _checks() -> list[Callable[[Has], bool]]:
+    """By pattern: whether a text has the literals without which it cannot match."""
+    return [needs(pattern.pattern) for _, _, pattern in _patterns()]
+
+
+class _LiteralIndex:
+    """Finds the patterns of which a text has a needed literal, by the first three letters of a word of each literal.
+
+    A text's words are looked at once instead of once for each of a thousand literals.
+    """
+
+    def __init__(self) -> None:
+        needed = [required_literals(pattern.pattern) for _, _, pattern in _patterns()]
+        self._always = [number for number, literals in enumerate(needed) if not literals]
+        self._patterns: dict[str, list[int]] = {}
+        for number, literals in enumerate(needed):
+            for literal in literals:
+                self._patterns.setdefault(literal, []).append(number)
+        self._by_gram: dict[str, list[str]] = {}
+        for literal in self._patterns:
+            self._by_gram.setdefault(_gram(literal), []).append(literal)
+
+    def possible(self, text: str) -> list[int]:
+        """The numbers of the patterns that may match, in their order."""
+        found = set(self._always)
+        for literal in self._possible_literals(text):
+            if literal in text:
+                found.update(self._patterns[literal])
+        return sorted(found)
+
+    def _possible_literals(self, text: str) -> Iterator[str]:
+        grams = {word[at : at + _GRAM] for word in set(text.split()) for at in range(len(word) - _GRAM + 1)}
+        for gram in (self._by_gram.keys() & grams) | {""}:
+            yield from self._by_gram.get(gram, ())
+
+
+def _gram(literal: str) -> str:
+    """The first letters of its longest word; "" if that is too short."""
+    word = max(literal.split(), key=len, default="")
+    return word[:_GRAM] if len(word) >= _GRAM else ""
+
+
+@cache
+def _literal_index() -> _LiteralIndex:
+    return _LiteralIndex()
 
 
 def version() -> str:
@@ -91,10 +155,14 @@ def version() -> str:
 
 
 def own_text(text: str, *, is_reply: bool) -> str:
-    """Return the text without quoted lines, and in a reply without everything below the quoted mail's header."""
-    if is_reply and (head := _REPLY_HEAD.search(text)):
-        text = text[: head.start()]
-    return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith((">", "|")))
+    """Return the text without quoted lines, and in a reply without everything below the quoted mail's header.
+
+    A part with a link, and a mail that consists of quotations, are not left out: any sender can write their marks.
+    """
+    if is_reply and (head := _REPLY_HEAD.search(text)) and not _LINK.search(text, head.end()):
+        text = text[: head.start()] if len(text[: head.start()].strip()) >= _OWN_CHARS else text
+    own = "\n".join(line for line in text.split("\n") if not line.lstrip().startswith((">", "|")))
+    return own if len(own.strip()) >= _OWN_CHARS else text
 
 
 def quoted_lines(text: str) -> int:
@@ -103,22 +171,105 @@ def quoted_lines(text: str) -> int:
 
 
 def searchable(text: str) -> str:
-    """Folded, on one line, no longer than MAX_WORDS_CHARS."""
-    return " ".join(folded(text[:MAX_WORDS_CHARS]).replace("\u2019", "'").split())
+    """Folded, on one line, no longer than MAX_WORDS_CHARS: of a longer text the beginning and the end."""
+    if len(text) > MAX_WORDS_CHARS:
+        text = f"{text[: MAX_WORDS_CHARS - _TAIL_CHARS]} {text[-_TAIL_CHARS:]}"
+    return " ".join(folded(text).replace("\u2019", "'").split())
 
 
-def read_words(text: str) -> list[ThemeHit]:
-    """Return the themes of a ``searchable`` text, strongest first."""
+class Words(msgspec.Struct, frozen=True, kw_only=True):
+    """What a mail says. ``core`` is its subject and the part with most phrases; ``themes`` are those of the core.
+
+    ``links`` are the indices of the links in the core and of the next one.
+    """
+
+    text: str
+    core: str
+    themes: tuple[ThemeHit, ...]
+    links: frozenset[int] = frozenset()
+
+
+class _Match(msgspec.Struct, frozen=True):
+    number: int  # of the pattern, in the order in which patterns have precedence
+    start: int
+    end: int
+
+
+def read_words(subject: str, body: str) -> Words:
+    """Read a mail's subject and own text, in which links are marked (``link_mark``).
+
+    Newsletters have phrases of everything, spread over their items; a trap's are together. So only phrases of one
+    part count: WINDOW_CHARS, or as much as has no more than WINDOW_LINKS links.
+    """
+    head = searchable(subject)
+    marks = [marked_link(mark) for mark in MARKS.findall(body)]
+    pieces = [searchable(piece) for piece in MARKS.split(body)]
+    text = f"{head} {' '.join(pieces)}"
+    ends: list[int] = []
+    position = len(head) + 1
+    for piece in pieces[:-1]:
+        position += len(piece) + 1
+        ends.append(position)
+    text = text[:_MOST_SEARCHED]
+    matches = _matches(text)
+    own = [match for match in matches if match.start < len(head)]
+    starts = sorted({match.start for match in matches if match.start >= len(head)})
+    windows = [(start, _window_end(start, ends, len(text))) for start in starts[:_MAX_WINDOWS]] or [
+        (len(head), len(text))
+    ]
+    best: tuple[float, int, int, list[ThemeHit]] = (-1.0, 0, 0, [])
+    reached = -1
+    for start, end in windows:
+        if end <= reached:
+            continue  # a part of the window before it
+        reached = max(reached, end) if end == len(text) else reached
+        hits = _hits(text, [*own, *(match for match in matches if start <= match.start and match.end <= end)])
+        weight = sum(hit.points * (_SPAM_SHARE if hit.nature == "spam" else 1.0) for hit in hits)
+        if weight > best[0]:
+            best = (weight, start, end, hits)
+    _, first, last, hits = best
+    near = marks[bisect_left(ends, first) : bisect_left(ends, last) + 1]
+    return Words(text=text, core=f"{head} {text[first:last]}", themes=tuple(hits), links=frozenset(near))
+
+
+def _window_end(start: int, ends: list[int], length: int) -> int:
+    after = bisect_right(ends, start) + WINDOW_LINKS
+    return min(length, max(start + WINDOW_CHARS, ends[after] if after < len(ends) else length))
+
+
+def _matches(text: str) -> list[_Match]:
+    found: list[_Match] = []
+    known: dict[str, bool] = {}
+
+    def has(literal: str) -> bool:
+        is_in = known.get(literal)
+        if is_in is None:
+            is_in = known[literal] = literal in text
+        return is_in
+
+    for number in _literal_index().possible(text):
+        if not _checks()[number](has):
+            continue
+        pattern = _patterns()[number][2]
+        found += [_Match(number, match.start(), match.end()) for match in islice(pattern.finditer(text), _MAX_REPEATS)]
+    return found
+
+
+def _hits(text: str, matches: list[_Match]) -> list[ThemeHit]:
+    """The themes of these matches, strongest first."""
     found: dict[str, dict[str, list[str]]] = {}
     taken: dict[str, list[tuple[int, int]]] = {}
-    for theme, level, pattern in _patterns():
+    done: set[int] = set()
+    for match in sorted(matches, key=lambda one: (one.number, one.start)):
+        theme, level, _ = _patterns()[match.number]
         spans = taken.setdefault(theme.name, [])
-        match = pattern.search(text)
-        if match is None or any(start < match.end() and match.start() < end for start, end in spans):
-            continue  # the same words count once, by the stronger pattern
-        spans.append(match.span())
-        found.setdefault(theme.name, {}).setdefault(level, []).append(match.group()[:120])
+        if match.number in done or any(start < match.end and match.start < end for start, end in spans):
+            continue  # each pattern once, and the same words once, by the stronger pattern
+        done.add(match.number)
+        spans.append((match.start, match.end))
+        found.setdefault(theme.name, {}).setdefault(level, []).append(text[match.start : match.end][:120])
     hits = [_hit(theme, found[theme.name]) for theme in _lexicon().themes if theme.name in found]
+    hits = [hit for hit in hits if hit.solid > 1 or hit.name not in _NEVER_BY_ONE_PHRASE]
     return sorted(hits, key=lambda hit: -hit.points)
 
 
@@ -134,13 +285,21 @@ def _hit(theme: _Theme, by_level: dict[str, list[str]]) -> ThemeHit:
 
 
 @cache
-def _business_patterns() -> list[tuple[str, re.Pattern[str]]]:
-    return [(one.what, re.compile("|".join(one.patterns))) for one in _lexicon().business]
+def _business_patterns() -> list[tuple[str, re.Pattern[str], frozenset[str]]]:
+    return [
+        (one.what, word_pattern(pattern), required_literals(pattern))
+        for one in _lexicon().business
+        for pattern in one.patterns
+    ]
 
 
 def business_subjects(text: str) -> tuple[str, ...]:
     """Return what a ``searchable`` text is about, of the subjects by which a stranger gets something opened."""
-    return tuple(what for what, pattern in _business_patterns() if pattern.search(text))
+    found: list[str] = []
+    for what, pattern, needed in _business_patterns():
+        if what not in found and (not needed or any(one in text for one in needed)) and pattern.search(text):
+            found.append(what)
+    return tuple(found)
 
 
 def disguised_words(text: str) -> list[str]:

@@ -333,7 +333,7 @@ def _workbook(content: bytes, inspection: Inspection, document: OfficeDocument, 
             "macro sheet", "Excel 4 macro", text=joined, note=f"calls {called or 'no known function'}"
         )
         yield Gap(
-            text="of Excel 4 macros in the old format only functions and strings were examined, not whole formulas"
+            text="in Excel 4 macros of the old format, only functions and strings were examined, not whole formulas"
         )
     yield from formula_traits(inspection, "\n".join(functions) + "\n" + joined)
     yield from lure_traits(inspection, joined)
@@ -363,7 +363,7 @@ def _sheet(body: bytes, inspection: Inspection, *, has_flags: bool) -> Iterator[
             "macro_sheet",
             "Contains Excel 4 macros",
             severity=Severity.MEDIUM,
-            why="Excel disables these macros of 1992 by default; today they are used almost only in attacks",
+            why="Excel disables these 1992-era macros by default; today they are used almost only in attacks",
             value=f"{name} ({state})",
             techniques=("T1059",),
         )

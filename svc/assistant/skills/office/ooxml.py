@@ -15,6 +15,7 @@ import zlib
 from collections.abc import Iterator
 
 from svc.assistant.file_types.signatures import describe
+from svc.assistant.file_types.xml_entities import entity_dangers
 from svc.assistant.findings import Gap, Severity, ToolEvent
 from svc.assistant.skills.file_traits import DAMAGE, Inspection
 from svc.assistant.skills.office.document import OfficeDocument
@@ -29,7 +30,6 @@ from svc.assistant.skills.office.traits import (
     relationship_traits,
 )
 from svc.assistant.skills.office.vba import VbaModule
-from svc.assistant.skills.xml_entities import entity_dangers
 
 MAX_MEMBERS = 4_000
 MAX_MEMBER_BYTES = 24 * 1024 * 1024  # unpacked, of one member
@@ -245,7 +245,7 @@ def _macro_sheet(name: str, content: bytes, inspection: Inspection, document: Of
     yield from _macro_sheet_trait(inspection, name)
     yield from formula_traits(inspection, text)
     if not is_xml:
-        yield Gap(text="of a binary macro sheet only the strings were examined, not the formulas")
+        yield Gap(text="only the strings of a binary macro sheet were examined, not the formulas")
 
 
 def _binary_link(name: str, content: bytes, inspection: Inspection) -> Iterator[ToolEvent]:
@@ -270,7 +270,7 @@ def _macro_sheet_trait(inspection: Inspection, name: str) -> Iterator[ToolEvent]
         "macro_sheet",
         "Contains Excel 4 macros",
         severity=Severity.MEDIUM,
-        why="Excel disables these macros of 1992 by default; today they are used almost only in attacks",
+        why="Excel disables these 1992-era macros by default; today they are used almost only in attacks",
         value=name,
         techniques=("T1059",),
     )

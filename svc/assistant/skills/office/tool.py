@@ -65,7 +65,7 @@ def _coverage(read_as: str, unit: str, understood: int, total: int) -> Coverage:
         understood=understood,
         total=total,
         looked_for="macros, Excel 4 formulas, fields, embedded programs and links that fetch something",
-        not_covered="pictures, fonts and the text's meaning are not examined, and nothing was run",
+        not_covered="images, fonts and the meaning of the text were not examined; nothing was executed",
     )
 
 

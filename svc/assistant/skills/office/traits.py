@@ -185,7 +185,7 @@ def lure_traits(inspection: Inspection, text: str) -> Iterator[ToolEvent]:
             "lure",
             "Text asks the user to turn off protection",
             severity=Severity.MEDIUM,
-            why="lures of malicious documents ask to enable content or macros",
+            why="malicious documents ask the user to enable content or macros",
             value=text[max(0, match.start() - 60) : match.end() + 60],
             techniques=("T1204.002", "T1566.001"),
         )

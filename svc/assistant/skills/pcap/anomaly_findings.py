@@ -5,12 +5,14 @@ Decides how severe each is; ``flow_patterns.py``, ``dns.py`` and ``smb_rpc.py`` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from svc.assistant.findings import Confidence, Facts, Finding, Severity
-from svc.assistant.knowledge.network import interface_by_text, mark_of_name, service_of
+from svc.assistant.knowledge.network import UDP, regular_by_nature, service_of
+from svc.assistant.skills.pcap.abuse_findings import abuse_findings
+from svc.assistant.skills.pcap.addresses import is_internal
 from svc.assistant.skills.pcap.capture import Capture, TextMatch
 from svc.assistant.skills.pcap.cleartext_logins import Credential
 from svc.assistant.skills.pcap.dns import Domain, address_text
@@ -20,41 +22,39 @@ from svc.assistant.skills.pcap.findings import (
     PcapCredential,
     PcapDnsGenerator,
     PcapDnsTunnel,
-    PcapRemote,
     PcapScan,
     PcapSuspiciousText,
     PcapUpload,
 )
 from svc.assistant.skills.pcap.flow_patterns import (
-    Regularity,
     Scan,
     Service,
     Upload,
     beacons,
     by_service,
-    is_internal,
-    regularity,
     scans,
     uploads,
 )
 from svc.assistant.skills.pcap.flows import Flow
 from svc.assistant.skills.pcap.labels import CaptureNames, iso
-from svc.assistant.skills.pcap.smb_rpc import Remote
+from svc.assistant.skills.pcap.regularity import Regularity, regularity
+from svc.assistant.skills.pcap.windows_findings import windows_findings
 
 MAX_OF_A_KIND = 100
 GUESSED_LOGINS = 5  # refused ones of a client at a server: fail2ban's default
-_ADMIN_SHARE = ("ADMIN$", "C$", "D$", "E$")
 
 
 def anomaly_findings(capture: Capture, names: CaptureNames) -> Iterator[Finding[Facts]]:
     """Yield up to MAX_OF_A_KIND of each kind, worst first."""
     groups = by_service(capture.flows.all)
+    agents = {(flow.client[0], *flow.server): one.agent for flow, one in capture.exchanges.items}
     found: tuple[Iterable[Finding[Facts]], ...] = (
-        _remotes(capture, names),
+        windows_findings(capture, names),
+        abuse_findings(capture, names),
         [_text(flow, match, names) for flow, match in capture.texts.items],
         [_tunnel(domain, names) for domain in capture.dns.domains.values() if domain.is_tunnel],
         _generators(capture, names),
-        [_beacon(service, found, groups[service], names) for service, found in beacons(groups)],
+        [_beacon(service, found, groups[service], names, agents) for service, found in beacons(groups)],
         _dns_beacons(capture, names),
         [_scan(scan, names) for scan in scans(capture.flows.all)],
         _credentials(capture, names),
@@ -69,20 +69,35 @@ def _rank(finding: Finding[Facts]) -> int:
     return list(Severity).index(finding.severity)
 
 
-def _beacon(service: Service, found: Regularity, flows: list[Flow], names: CaptureNames) -> Finding[PcapBeacon]:
+def _beacon(
+    service: Service,
+    found: Regularity,
+    flows: list[Flow],
+    names: CaptureNames,
+    agents: Mapping[tuple[bytes, bytes, int], str],
+) -> Finding[PcapBeacon]:
     client, server, protocol, port = service
+    agent = agents.get((client, server, port))
     first = min(flows, key=lambda flow: flow.first_number)
     named = names.of(server)
     inside = is_internal(server)
     spoken = first.label or service_of(protocol, port)
+    sure_name = names.resolved(server)  # SNI and Host are what the client says
+    ordinary = regular_by_nature("udp" if protocol == UDP else "tcp", port, sure_name, is_inside=inside)
+    if inside and not ordinary and (agent is None or not agent.startswith("Mozilla/")):
+        ordinary = "monitoring or another service of the network"
     target = f"{address_text(server)}{f' ({named})' if named else ''}"
     return Finding(
         title=f"possible beaconing: {address_text(client)} → {target} every {found.pause_seconds:,.0f} s "
         f"({found.count:,} connections)",
-        severity=Severity.MEDIUM,
-        confidence=Confidence.LOW if inside else Confidence.MEDIUM,
-        why=f"Intervals of {found.pause_seconds:,.1f} s with a jitter of {found.jitter:.0%} are made by a program: an "
-        "implant that polls its server, but also update checks and keep-alives.",
+        severity=Severity.LOW if ordinary else Severity.MEDIUM,
+        confidence=Confidence.LOW if inside or ordinary else Confidence.MEDIUM,
+        why=f"Intervals of {found.pause_seconds:,.1f} s with a jitter of {found.jitter:.0%} are made by a program: "
+        + (
+            f"most likely {ordinary}."
+            if ordinary
+            else "an implant that polls its server, but also update checks and keep-alives."
+        ),
         evidence=(names.packet(first.first_number, names.flow(first)),),
         techniques=("T1071.001",) if spoken in ("HTTP", "HTTPS", "TLS") else ("T1071",),
         facts=PcapBeacon(
@@ -141,7 +156,7 @@ def _scan(scan: Scan, names: CaptureNames) -> Finding[PcapScan]:
     source = address_text(scan.source)
     target = address_text(scan.target) if scan.target else ""
     title = {
-        "ports": f"port scan: {source} tried {scan.count:,} ports of {target}",
+        "ports": f"port scan: {source} tried {scan.count:,} {'UDP ' if scan.protocol == UDP else ''}ports of {target}",
         "hosts": f"host sweep: {source} tried port {scan.port} on {scan.count:,} hosts",
         "pings": f"ping sweep: {source} pinged {scan.count:,} hosts",
     }[scan.kind]
@@ -151,9 +166,9 @@ def _scan(scan: Scan, names: CaptureNames) -> Finding[PcapScan]:
         severity=Severity.HIGH if is_loud and is_internal(scan.source) else Severity.MEDIUM,
         why="Discovery from inside the network: an authorised scanner, or an intruder."
         if is_internal(scan.source)
-        else "A scan from outside is common, but the attacker now knows what answered.",
+        else "Scans from outside are common, but the scanner now knows which services answered.",
         evidence=(names.packet(scan.first.first_number, names.flow(scan.first)),),
-        techniques=_SCAN_TECHNIQUES[scan.kind],
+        techniques=_SCAN_TECHNIQUES[scan.kind] if is_internal(scan.source) else ("T1595.001", "T1046"),
         facts=PcapScan(
             scan=scan.kind,
             source=source,
@@ -255,7 +270,7 @@ def _credentials(capture: Capture, names: CaptureNames) -> Iterator[Finding[Pcap
         yield Finding(
             title=f"{protocol} password of {user or '(no name)'} sent in cleartext",
             severity=Severity.HIGH if is_guessed or logins.accepted else Severity.MEDIUM,
-            why="Anybody who sees the packets has the password (it is not shown here). Change it and use encryption."
+            why="Anyone who can see the traffic has the password (not shown here). Change it and use encryption."
             + (f" {logins.refused:,} logins were refused: password guessing." if is_guessed else ""),
             evidence=(names.packet(logins.first.number, f"{names.flow(logins.flow)} {user}"),),
             techniques=("T1040", "T1110.001") if is_guessed else ("T1040",),
@@ -276,7 +291,7 @@ def _text(flow: Flow, match: TextMatch, names: CaptureNames) -> Finding[PcapSusp
     return Finding(
         title=f"{match.mark.what}: {names.flow(flow)}",
         severity=match.mark.severity,
-        why="The text is in a connection of no known protocol that would explain it.",
+        why="The text is in a connection whose protocol does not explain it.",
         evidence=(names.packet(match.number, match.excerpt),),
         techniques=tuple(match.mark.techniques),
         facts=PcapSuspiciousText(
@@ -304,79 +319,3 @@ def _claims(capture: Capture, names: CaptureNames) -> Iterator[Finding[PcapArp]]
             techniques=("T1557.002",),
             facts=PcapArp(address=address_text(address), hardware=[*listed[:20]]),
         )
-
-
-class _ActionGroup(msgspec.Struct):
-    flow: Flow
-    remote: Remote
-    count: int = 0
-
-
-def _remotes(capture: Capture, names: CaptureNames) -> Iterator[Finding[PcapRemote]]:
-    groups: dict[tuple[str, str, int | None, bytes, bytes, str], _ActionGroup] = {}
-    for flow, remote in capture.remotes.items:
-        key = (remote.what, remote.detail, remote.operation, flow.client[0], flow.server[0], remote.result)
-        groups.setdefault(key, _ActionGroup(flow, remote)).count += 1
-    for action in sorted(groups.values(), key=lambda action: action.remote.operation is None):
-        what, severity, techniques = _judged(action.remote)
-        yield Finding(
-            title=f"{what}: {address_text(action.flow.client[0])} → {address_text(action.flow.server[0])}",
-            severity=severity,
-            evidence=(names.packet(action.remote.number, f"{names.flow(action.flow)} {action.remote.detail}"),),
-            techniques=techniques,
-            facts=PcapRemote(
-                what=action.remote.what,
-                name=_shown(action.remote),
-                operation=what,
-                client=address_text(action.flow.client[0]),
-                server=address_text(action.flow.server[0]),
-                count=action.count,
-                result=action.remote.result,
-                first=iso(action.remote.seconds),
-            ),
-        )
-
-
-def _shown(remote: Remote) -> str:
-    interface = interface_by_text(remote.detail) if remote.what == "call" else None
-    return interface.name if interface else remote.detail
-
-
-def _of_operation(severity: Severity, done: str) -> Severity:
-    """A call that changes something is at least medium on any interface."""
-    return Severity.MEDIUM if severity in (Severity.LOW, Severity.INFO) and "listed" not in done else severity
-
-
-def _less(severity: Severity) -> Severity:
-    """One step lower: the interface was opened, but no known operation was seen."""
-    order = list(Severity)
-    return order[min(order.index(severity) + 1, len(order) - 1)]
-
-
-def _judged(remote: Remote) -> tuple[str, Severity, tuple[str, ...]]:
-    """The operation in words, its severity and its techniques."""
-    match remote.what:
-        case "call":
-            interface = interface_by_text(remote.detail)
-            if interface is None:
-                return "a call", Severity.INFO, ()
-            done = interface.operations.get(str(remote.operation), "")
-            text = f"{done} ({interface.name})" if done else f"{interface.what} ({interface.name})"
-            severity = _of_operation(interface.severity, done) if done else _less(interface.severity)
-            return text, severity, tuple(interface.techniques)
-        case "share":
-            is_admin = remote.detail.upper().endswith(_ADMIN_SHARE)
-            severity = Severity.MEDIUM if is_admin else Severity.INFO
-            return f"opened the share {remote.detail}", severity, ("T1021.002",) if is_admin else ()
-        case "program":
-            return f"wrote a program to {remote.detail}", Severity.HIGH, ("T1570", "T1021.002")
-        case "login":
-            result = f", {remote.result}" if remote.result else ""
-            return f"NTLM login of {remote.detail}{result}", Severity.INFO, ()
-        case "dialect":
-            severity = Severity.LOW if remote.detail == "SMB 1" else Severity.INFO
-            return f"speaks {remote.detail}", severity, ()
-    mark = mark_of_name(remote.detail)
-    if mark is not None:
-        return f"opened {remote.detail} ({mark.what})", mark.severity, tuple(mark.techniques)
-    return f"opened {remote.detail}", Severity.INFO, ()

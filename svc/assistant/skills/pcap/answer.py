@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from svc.assistant.findings import AnyFinding, Facts, FactsT, Finding, InputKind, Severity, with_facts
 from svc.assistant.skills.answer_parts import as_folds
 from svc.assistant.skills.pcap.findings import (
+    PcapActivity,
     PcapArp,
     PcapBeacon,
     PcapCredential,
@@ -33,6 +34,7 @@ NAMED = 3  # detections in the verdict, answers of a domain
 ROWS_SHOWN = 15  # of each table
 _DETECTIONS: tuple[type[Facts], ...] = (
     PcapSuspiciousText,
+    PcapActivity,
     PcapRemote,
     PcapDnsTunnel,
     PcapDnsGenerator,
@@ -77,7 +79,7 @@ def _worst(findings: Sequence[AnyFinding]) -> list[Finding[Facts]]:
 def _extent(summary: PcapSummary) -> str:
     span = f", {_time(summary.first)} to {_time(summary.last)} UTC" if summary.first else ""
     is_known = summary.outside_hosts is not None
-    outside = f"{summary.outside_hosts:,} outside" if is_known else "inside or outside is not known: none is private"
+    outside = f"{summary.outside_hosts:,} outside" if is_known else "none is private: inside or outside is unknown"
     return (
         f"{plural(summary.packets, 'packet')} in {plural(summary.flows, 'flow')} between "
         f"{plural(summary.hosts, 'address', 'addresses')} ({outside}){span}."
@@ -116,6 +118,19 @@ def _remote_row(finding: Finding[PcapRemote]) -> tuple[str, ...]:
         f"{facts.count:,}",
         _time(facts.first),
         _packet(finding),
+    )
+
+
+def _activity_row(finding: Finding[PcapActivity]) -> tuple[str, ...]:
+    facts = finding.facts
+    return (
+        finding.severity.value,
+        escape(finding.title),
+        facts.protocol,
+        ", ".join(code_span(defang_text(name), limit=80) for name in facts.names[:NAMED]),
+        f"{facts.count:,}",
+        _time(facts.first),
+        ", ".join(f"{number:,}" for number in facts.packets[:NAMED]),
     )
 
 
@@ -195,7 +210,7 @@ def body(findings: Sequence[AnyFinding]) -> str:
     """Detections with their packets, then a table for each protocol, for hosts and for flows."""
     blocks = []
     if worst := _worst(findings):
-        headers = ("Severity", "What", "Techniques", "Packet", "Evidence")
+        headers = ("Severity", "Detection", "Techniques", "Packet", "Evidence")
         blocks.append(f"**Detections**\n\n{table(headers, [_detection_row(finding) for finding in worst])}")
     requests = ("Severity", "Client → server", "Request", "Status", "Body", "User-Agent", "Count", "Packet")
     handshakes = ("Name", "Server", "Version", "JA4", "Certificate", "Count", "Alerts", "Packet")
@@ -203,9 +218,15 @@ def body(findings: Sequence[AnyFinding]) -> str:
     blocks += [
         _titled_table(
             "Remote administration",
-            ("Severity", "Client → server", "What", "Count", "First (UTC)", "Packet"),
+            ("Severity", "Client → server", "Operation", "Count", "First (UTC)", "Packet"),
             with_facts(findings, PcapRemote),
             _remote_row,
+        ),
+        _titled_table(
+            "Logins, directory and other activities",
+            ("Severity", "Activity", "Protocol", "Names", "Count", "First (UTC)", "Packets"),
+            with_facts(findings, PcapActivity),
+            _activity_row,
         ),
         _titled_table("Web requests", requests, with_facts(findings, PcapHttp), _request_row),
         _titled_table("TLS", handshakes, with_facts(findings, PcapTls), _handshake_row),
@@ -245,6 +266,7 @@ def _titled_table(
 
 _STEP_ORDER: tuple[type[Facts], ...] = (
     PcapSuspiciousText,
+    PcapActivity,
     PcapRemote,
     PcapDnsTunnel,
     PcapDnsGenerator,
@@ -254,6 +276,20 @@ _STEP_ORDER: tuple[type[Facts], ...] = (
     PcapHttp,
     PcapUpload,
 )
+_ACTIVITY_STEPS = {
+    "tickets": "Reset the passwords of {names}; check the tickets of {client} on the controller (4768, 4769, 4771).",
+    "directory": "Ask who on {client} searched or changed the directory (1644, 4662, 5136 on the controller).",
+    "names": "Find {server} in the network, and reset the passwords of those who logged in to it.",
+    "relay": "Find the host between the two, and require signing of SMB and LDAP.",
+    "guessing": "Check the logins on {server} at that time (4624, 4625, auth.log), and block {client}.",
+    "desktop": "Check the logins on {server} at that time (4624 type 10, 1149).",
+    "management": "Check PowerShell's log on {server} at that time (4104, 91, 4624).",
+    "tunnel": "Find the program on {client} that sends pings.",
+    "flood": "Limit the rate at the border of the network, and check how {server} held out.",
+    "hosts": "Find the program on {client} that asked.",
+    "probing": "Block {client}, and check which pages were answered.",
+    "transfer": "Find the program on {client}, and what it sent.",
+}
 
 
 def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
@@ -268,6 +304,10 @@ def _step(facts: Facts) -> str:
         case PcapSuspiciousText():
             ends = f"{_code(facts.client)} and {_code(facts.server)}"
             return f"Isolate {ends}: a shell was used between them in cleartext."
+        case PcapActivity():
+            named = ", ".join(code_span(name, limit=40) for name in facts.names[:NAMED]) or "the accounts"
+            client, server = _code(facts.client) or "the clients", _code(facts.server) or "the host"
+            return _ACTIVITY_STEPS[facts.activity].format(names=named, client=client, server=server)
         case PcapRemote():
             logs = "services (7045), tasks (4698), logons (4624)"
             return f"Check the event logs of {_code(facts.server)} at that time: {logs}."
@@ -297,7 +337,8 @@ SECTION = Section(
         tool="svc.assistant.skills.pcap.tool:inspect",
         input=InputKind.BINARY,
         title="Traffic",
-        can="read packet captures: flows, DNS, HTTP, TLS, remote administration, beacons, scans, cleartext passwords",
+        can="read packet captures: flows, DNS, HTTP, TLS, Kerberos, LDAP, RDP, WinRM, remote administration, beacons, "
+        "scans, cleartext passwords",
         facts=(*_DETECTIONS, PcapSummary, PcapTalker, PcapFlow, PcapDns, PcapIndicator),
         strong=words(
             r"\bpcap(?:ng)?s?\b",

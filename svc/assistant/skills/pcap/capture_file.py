@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import BinaryIO, NamedTuple
 
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.lines import ended_early
 
 PIECE_BYTES = 1024 * 1024
 MAX_PACKET_BYTES = 262_144  # libpcap's MAXIMUM_SNAPLEN
@@ -77,6 +78,18 @@ _SECTION = 0x0A0D0D0A
 
 def read_records(stream: BinaryIO) -> Iterator[Record | Gap]:
     """The packets of a capture in the file's order; a Gap for each part that could not be read."""
+    pending: Gap | None = None  # the last one of a stream that ended early is not the capture's
+    for item in _read(stream):
+        if pending is not None:
+            yield pending
+        pending = item if isinstance(item, Gap) else None
+        if isinstance(item, Record):
+            yield item
+    if pending is not None and not ended_early(stream):
+        yield pending
+
+
+def _read(stream: BinaryIO) -> Iterator[Record | Gap]:
     buffer = _Buffer(stream)
     head = buffer.peek(24)
     if head[:4] in _PCAP_MAGIC:
@@ -121,7 +134,7 @@ class _Pcap:
             self._last = seconds
             yield Record(number, seconds + fraction / units, self._link_type, data, length, at)
         if header:
-            yield Gap(text=f"the capture ends in {len(header)} stray bytes at offset {buffer.offset:,}; not looked at")
+            yield Gap(text=f"the capture ends in {len(header)} stray bytes at offset {buffer.offset:,}; not examined")
 
     def _is_sane(self, fraction: int, kept: int, length: int) -> bool:
         return kept <= MAX_PACKET_BYTES and fraction < 2 * self._units and length <= MAX_BLOCK_BYTES

@@ -28,6 +28,15 @@ class Credential(msgspec.Struct):
     result: str = ""
 
 
+class Transfer(msgspec.Struct, frozen=True):
+    """A file sent by FTP, or a mail after a login in cleartext: its name or subject."""
+
+    protocol: str
+    name: str
+    number: int
+    seconds: float
+
+
 def masked(secret: str) -> str:
     """Return the length of a password in words, which is all that may be shown of it."""
     return f"{len(secret)} characters" if secret else "empty"
@@ -45,6 +54,7 @@ _COMMANDS = (
     (re.compile(rb"[A-Za-z0-9.]{1,12} LOGIN \S", re.IGNORECASE), "IMAP"),
 )
 TELNET_PORT = 23
+_OPTIONS = frozenset({0xFB, 0xFC, 0xFD, 0xFE})
 _OPTION = re.compile(rb"\xff[\xfb-\xfe].|\xff\xfa.*?\xff\xf0|\xff[\xf0-\xf9]", re.DOTALL)
 _USER_PROMPT = re.compile(rb"(?:login|user ?name|user|account)\s*:\s*$", re.IGNORECASE)
 _SECRET_PROMPT = re.compile(rb"pass(?:word|code|wd)?[^:\r\n]{0,40}:\s*$", re.IGNORECASE)
@@ -55,7 +65,7 @@ _ACCEPTED = re.compile(r"(?:230|235|\+OK|\S{1,12} OK\b)")
 
 def login_protocol(data: bytes, *, from_client: bool, server_port: int) -> str:
     """Return the cleartext login protocol of a flow by its first bytes, or "" for any other."""
-    if server_port == TELNET_PORT:
+    if server_port == TELNET_PORT or (data[:1] == b"\xff" and len(data) > 2 and data[1] in _OPTIONS):
         return "Telnet"
     shapes = _COMMANDS if from_client else _GREETINGS
     name = next((name for shape, name in shapes if shape.match(data)), "")
@@ -65,9 +75,12 @@ def login_protocol(data: bytes, *, from_client: bool, server_port: int) -> str:
 class Logins:
     """A flow of FTP, POP3, IMAP or SMTP: names, masked passwords, and whether the server accepted them."""
 
-    def __init__(self, protocol: str, note: Callable[[Credential], None]) -> None:
-        self.is_done = False
-        self._protocol, self._note_login = protocol, note
+    def __init__(
+        self, protocol: str, note: Callable[[Credential], None], note_transfer: Callable[[Transfer], None]
+    ) -> None:
+        self.is_done: bool = False
+        self._protocol, self._note_login, self._note_transfer = protocol, note, note_transfer
+        self._in_mail = False
         self._partial = {True: b"", False: b""}
         self._lines = 0
         self._user = ""
@@ -81,8 +94,11 @@ class Logins:
         for raw in lines:
             self._lines += 1
             line = raw[:MAX_LINE_BYTES].decode("utf-8", errors="replace").strip()
-            if from_client:
+            if from_client and self._in_mail:
+                self._mail(line, number, seconds)
+            elif from_client:
                 self._command(line, number)
+                self._note_file(line, number, seconds)
             elif self._last is not None and not self._last.result:
                 self._last.result = _result(line)
         self.is_done = self.is_done or self._lines > MAX_LINES
@@ -102,6 +118,21 @@ class Logins:
             self._begin_auth(rest, number)
         elif self._protocol == "IMAP" and (login := _IMAP_LOGIN.match(line)) is not None:
             self._note(login[2].strip('"'), login[3].strip('"'), number)
+
+    def _note_file(self, line: str, number: int, seconds: float) -> None:
+        """A file that FTP stores; the beginning of a mail after a login."""
+        verb, _, rest = line.partition(" ")
+        if self._protocol == "FTP" and verb.upper() in ("STOR", "STOU", "APPE"):
+            self._note_transfer(Transfer("FTP", rest[:MAX_NAME_CHARS], number, seconds))
+        elif self._protocol == "SMTP" and verb.upper() == "DATA" and self._last is not None:
+            self._in_mail = True
+
+    def _mail(self, line: str, number: int, seconds: float) -> None:
+        """The subject of a mail, up to its end."""
+        name, _, value = line.partition(":")
+        if name.lower() == "subject":
+            self._note_transfer(Transfer("SMTP", value.strip()[:MAX_NAME_CHARS], number, seconds))
+        self._in_mail = line != "."
 
     def _begin_auth(self, rest: str, number: int) -> None:
         """SMTP AUTH: PLAIN sends all at once, LOGIN asks for the name and then for the password."""
@@ -145,7 +176,7 @@ class Telnet:
     """A Telnet flow: the text typed at the prompts for name and password."""
 
     def __init__(self, note: Callable[[Credential], None]) -> None:
-        self.is_done = False
+        self.is_done: bool = False
         self._note_login = note
         self._prompt = self._typed = b""
         self._asked = ""

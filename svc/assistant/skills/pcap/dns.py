@@ -43,13 +43,21 @@ DATA_TYPES = frozenset({"TXT", "NULL", "CNAME", "MX", "SRV", "KEY", "ANY"})
 class Domain:
     """Queries and replies about one registered domain."""
 
+    failed: int
+    first: float
+    first_number: int
+    last: float
+    last_number: int
+    queries: int
+    received: int
+
     __slots__ = (
         "answers", "clients", "failed", "first", "first_number", "last", "last_number", "name", "names", "queries",
         "received", "sample", "times", "types",
     )  # fmt: skip
 
     def __init__(self, name: str, packet: Packet) -> None:
-        self.name = name
+        self.name: str = name
         self.first = self.last = packet.seconds
         self.first_number = self.last_number = packet.number
         self.queries = self.failed = self.received = 0
@@ -58,7 +66,7 @@ class Domain:
         self.clients: Counter[bytes] = Counter()
         self.answers: dict[str, None] = {}
         self.times: dict[bytes, array[float]] = {}
-        self.sample = ""
+        self.sample: str = ""
 
     @property
     def below(self) -> list[str]:
@@ -89,6 +97,11 @@ class Domain:
 
 class Dns:
     """All DNS of a capture. ``address_names`` maps an address to the name whose answer it was."""
+
+    queries: int
+    replies: int
+    unread: int
+    unlisted: int
 
     def __init__(self) -> None:
         self.domains: dict[str, Domain] = {}

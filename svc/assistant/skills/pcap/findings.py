@@ -12,7 +12,21 @@ import msgspec
 from svc.assistant.findings import Facts
 
 ScanType = Literal["ports", "hosts", "pings"]
-RemoteAction = Literal["call", "share", "file", "program", "login", "dialect"]
+RemoteAction = Literal["call", "object", "exploit", "share", "file", "program", "login", "dialect"]
+ActivityType = Literal[
+    "tickets",
+    "directory",
+    "names",
+    "relay",
+    "guessing",
+    "desktop",
+    "management",
+    "tunnel",
+    "flood",
+    "hosts",
+    "probing",
+    "transfer",
+]
 PcapIndicatorType = Literal["address", "domain", "host", "sha256"]
 
 
@@ -41,18 +55,42 @@ class PcapSuspiciousText(Facts, frozen=True, kw_only=True, tag="pcap_suspicious_
 
 
 class PcapRemote(Facts, frozen=True, kw_only=True, tag="pcap_remote"):
-    """Remote administration of a host: SMB, DCE/RPC, NTLM."""
+    """Remote administration of a host: SMB, DCE/RPC, DCOM, NTLM."""
 
     what: RemoteAction
     name: str
-    """The interface, share, file, account or dialect."""
+    """The interface, object, exploit, share, file, account or dialect."""
     operation: str
     """What was done, in words."""
+    words: str
+    """The readable arguments of a call, or the share of a file; "" if there are none or they are encrypted."""
     client: str
     server: str
     count: int
     result: str
     first: str | None
+
+
+class PcapActivity(Facts, frozen=True, kw_only=True, tag="pcap_activity"):
+    """What the messages of a protocol, or the number and shape of flows, show of a technique."""
+
+    activity: ActivityType
+    """Kerberos tickets, searches and changes of a directory, answers for names of others, a relayed login, guessed
+    passwords, remote desktops, remote management by WinRM, a tunnel, a flood, looked-up hosts, probed pages, files sent
+    away."""
+    protocol: str
+    client: str
+    """"" for many."""
+    server: str
+    """"" for many."""
+    port: int | None
+    count: int
+    names: list[str]
+    """Accounts, services, hosts, filters: at most 20."""
+    packets: list[int]
+    """At most 20."""
+    first: str | None
+    last: str | None
 
 
 class PcapDnsTunnel(Facts, frozen=True, kw_only=True, tag="pcap_dns_tunnel"):

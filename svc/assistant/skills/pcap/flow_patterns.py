@@ -1,70 +1,31 @@
 """Patterns in the flows of a capture: beacons, scans, uploads, top talkers. Pure.
 
-Decides: a beacon is at least BEACON_COUNT connections at nearly equal intervals (a jitter of up to a third, as common
-implants have it); a scan is many ports of one host, or one port of many hosts, most of which did not answer. Update
-checks look like beacons too, so the confidence of that finding is lower.
+Decides: a scan is many ports of one host, or one port of many hosts, most of which did not answer. What regular
+contacts are, ``regularity.py`` decides. Update checks look like beacons, too, so that finding's confidence is lower.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from ipaddress import ip_address, ip_network
-from itertools import pairwise
-from statistics import median
+from collections.abc import Iterator, Sequence
+from ipaddress import ip_address
 from typing import TypeVar
 
 import msgspec
 
 from svc.assistant.knowledge.network import ICMP, ICMP6, TCP, UDP
+from svc.assistant.skills.pcap.addresses import is_group, is_internal
 from svc.assistant.skills.pcap.findings import ScanType
 from svc.assistant.skills.pcap.flows import Flow
+from svc.assistant.skills.pcap.regularity import Regularity, regularity
 
-BEACON_COUNT = 8  # calls: seven equal pauses are no accident
-BEACON_SECONDS = 2.0  # pauses shorter than that are one burst
-MAX_OFFSETS = 200  # contacts of a beacon that are kept, for a picture
-BEACON_SPREAD = 0.35  # of the median pause, within which BEACON_SHARE of the pauses lie
-BEACON_SHARE = 0.8
 SCAN_COUNT = 15  # ports of one host, or hosts of one port
 SCAN_FAILED_SHARE = 0.5
+_TRACEROUTE = range(33_434, 33_535)
 UPLOAD_BYTES = 5_000_000  # of payload, to one outside address
 UPLOAD_RATIO = 5  # times what came back
 _CHATTER = frozenset({(UDP, port) for port in (67, 68, 123, 137, 138, 546, 547, 1900, 3702, 5353, 5355)} | {(UDP, 53)})
 """Services that are regular by nature, or that are judged by name (DNS)."""
-
-_INTERNAL = tuple(
-    ip_network(text)
-    for text in (
-        "10.0.0.0/8",
-        "172.16.0.0/12",
-        "192.168.0.0/16",
-        "100.64.0.0/10",
-        "127.0.0.0/8",
-        "169.254.0.0/16",
-        "0.0.0.0/32",
-        "::/127",
-        "fc00::/7",
-        "fe80::/10",
-    )
-)
-
-
-@lru_cache(maxsize=50_000)
-def is_internal(address: bytes) -> bool:
-    """Whether the address is internal (RFC 1918, 6598, 4193, link-local), multicast or broadcast."""
-    if len(address) not in (4, 16):
-        return True
-    known = ip_address(address)
-    is_group = known.is_multicast or address == b"\xff\xff\xff\xff" or (len(address) == 4 and address[3] == 255)
-    return is_group or any(known in network for network in _INTERNAL if network.version == known.version)
-
-
-def is_group(address: bytes) -> bool:
-    """Whether the address is multicast, or broadcast as far as the address alone shows."""
-    if len(address) == 16:
-        return address[0] == 0xFF
-    return 224 <= address[0] < 240 or address[3] == 255
 
 
 class Inside:
@@ -82,7 +43,7 @@ class Inside:
         has_private = any(map(is_internal, addresses))
         if not has_private and not self._networks:
             self._networks = set(map(_network, _hub(ends)))
-        self.is_known = has_private or bool(self._networks)
+        self.is_known: bool = has_private or bool(self._networks)
 
     def has(self, address: bytes) -> bool:
         """Whether the address is inside, as far as it is known."""
@@ -105,38 +66,6 @@ def _hub(ends: Sequence[tuple[bytes, bytes]]) -> set[bytes]:
         shared &= set(pair)
     peers = {address for pair in ends for address in pair} - shared
     return shared if len(shared) == 1 and len(peers) >= _LEAST_PEERS else set()
-
-
-class Regularity(msgspec.Struct, frozen=True):
-    """Nearly equal intervals: number of connections, median interval, median deviation as a share of it (jitter).
-
-    ``offsets`` are the seconds from the first connection to at most MAX_OFFSETS of them.
-    """
-
-    count: int
-    pause_seconds: float
-    jitter: float
-    first: float
-    last: float
-    offsets: list[float]
-
-
-def regularity(times: Iterable[float]) -> Regularity | None:
-    """Return the regularity of ``times``, or None if there are too few or the intervals differ."""
-    calls: list[float] = []
-    for moment in sorted(times):
-        if not calls or moment - calls[-1] >= BEACON_SECONDS:
-            calls.append(moment)
-    if len(calls) < BEACON_COUNT:
-        return None
-    pauses = [later - earlier for earlier, later in pairwise(calls)]
-    middle = median(pauses)
-    near = sum(1 for pause in pauses if abs(pause - middle) <= BEACON_SPREAD * middle)
-    if near < BEACON_SHARE * len(pauses):
-        return None
-    jitter = median(abs(pause - middle) for pause in pauses) / middle
-    offsets = [round(moment - calls[0], 1) for moment in calls[:: -(-len(calls) // MAX_OFFSETS)]]
-    return Regularity(len(calls), round(middle, 3), round(jitter, 3), calls[0], calls[-1], offsets)
 
 
 Key = TypeVar("Key", int, bytes)
@@ -175,10 +104,12 @@ class Scan(msgspec.Struct, frozen=True):
     open: list[str]
     first: Flow
     last: Flow
+    protocol: int = TCP
 
 
 def scans(flows: Sequence[Flow]) -> Iterator[Scan]:
-    """Yield port scans, sweeps of one port over hosts, and ping sweeps."""
+    """Yield port scans over TCP and UDP, sweeps of one port over hosts, and ping sweeps."""
+    datagrams: dict[tuple[bytes, bytes], dict[int, Flow]] = defaultdict(dict)
     ports: dict[tuple[bytes, bytes], dict[int, Flow]] = defaultdict(dict)
     hosts: dict[tuple[bytes, int], dict[bytes, Flow]] = defaultdict(dict)
     pings: dict[bytes, dict[bytes, Flow]] = defaultdict(dict)
@@ -189,15 +120,26 @@ def scans(flows: Sequence[Flow]) -> Iterator[Scan]:
             _keep_better(hosts[source, flow.server[1]], target, flow)
         elif flow.protocol in (ICMP, ICMP6) and not is_group(target):
             pings[source].setdefault(target, flow)
+        elif flow.protocol == UDP and _is_udp_probe(flow):
+            _keep_better(datagrams[source, target], flow.server[1], flow)
     for (source, target), found in ports.items():
         if len(found) >= SCAN_COUNT:
             yield from _scan("ports", source, target, None, {str(port): flow for port, flow in found.items()})
+    for (source, target), found in datagrams.items():
+        if len(found) >= SCAN_COUNT:
+            yield from _scan("ports", source, target, None, {str(port): flow for port, flow in found.items()}, UDP)
     for (source, port), reached in hosts.items():
         if len(reached) >= SCAN_COUNT:
             yield from _scan("hosts", source, None, port, _by_text(reached))
     for source, reached in pings.items():
         if len(reached) >= SCAN_COUNT:
             yield from _scan("pings", source, None, None, _by_text(reached))
+
+
+def _is_udp_probe(flow: Flow) -> bool:
+    """Whether it may be an attempt at a port: traceroute, groups and services of the local network are not."""
+    port = flow.server[1]
+    return not is_group(flow.server[0]) and (UDP, port) not in _CHATTER and port not in _TRACEROUTE
 
 
 def _by_text(reached: dict[bytes, Flow]) -> dict[str, Flow]:
@@ -212,18 +154,18 @@ def _keep_better(found: dict[Key, Flow], key: Key, flow: Flow) -> None:
 
 
 def _scan(
-    kind: ScanType, source: bytes, target: bytes | None, port: int | None, found: dict[str, Flow]
+    kind: ScanType, source: bytes, target: bytes | None, port: int | None, found: dict[str, Flow], protocol: int = TCP
 ) -> Iterator[Scan]:
     failed = sum(1 for flow in found.values() if _did_not_answer(flow))
     if kind != "pings" and failed < SCAN_FAILED_SHARE * len(found):
         return
     order = sorted(found.values(), key=lambda flow: flow.first_number)
     answered = [name for name, flow in found.items() if not _did_not_answer(flow)]
-    yield Scan(kind, source, target, port, len(found), failed, answered, order[0], order[-1])
+    yield Scan(kind, source, target, port, len(found), failed, answered, order[0], order[-1], protocol)
 
 
 def _did_not_answer(flow: Flow) -> bool:
-    return flow.state in ("refused", "no answer")
+    return flow.is_probe or flow.state in ("refused", "no answer")
 
 
 class Upload(msgspec.Struct, frozen=True):

@@ -72,9 +72,26 @@ class _TcpSide:
 class Flow:
     """The traffic between ``client`` and ``server``; bytes are the frames' on the wire, payload what they carried."""
 
+    client: Endpoint
+    first: float
+    first_flags: int
+    first_number: int
+    flags_back: int
+    flags_out: int
+    last: float
+    last_number: int
+    packets_back: int
+    packets_out: int
+    payload_back: int
+    payload_out: int
+    protocol: int
+    received: int
+    sent: int
+    server: Endpoint
+
     __slots__ = (
-        "client", "conversation", "first", "first_number", "flags_back", "flags_out", "is_read", "label", "last",
-        "last_number", "opening", "packets_back", "packets_out", "payload_back", "payload_out", "protocol",
+        "client", "conversation", "first", "first_flags", "first_number", "flags_back", "flags_out", "is_read", "label",
+        "last", "last_number", "opening", "packets_back", "packets_out", "payload_back", "payload_out", "protocol",
         "received", "sent", "server", "sides", "starts", "turns", "was_client",
     )  # fmt: skip
 
@@ -82,12 +99,13 @@ class Flow:
         self.client, self.server, self.protocol = client, server, packet.protocol
         self.first = self.last = packet.seconds
         self.first_number = self.last_number = packet.number
+        self.first_flags = packet.flags
         self.sent = self.received = self.payload_out = self.payload_back = self.packets_out = self.packets_back = 0
         self.flags_out = self.flags_back = 0
         self.turns: list[float] = []
-        self.was_client = False
-        self.label = ""
-        self.is_read = False
+        self.was_client: bool = False
+        self.label: str = ""
+        self.is_read: bool = False
         self.starts: list[int | None] = [None, None]
         self.sides: tuple[_TcpSide, _TcpSide] | None = None
         self.opening: tuple[bool, bytes] | None = None  # the first side's bytes while they are too few to recognise
@@ -114,6 +132,11 @@ class Flow:
         return "closed" if (self.flags_out | self.flags_back) & FIN else "open"
 
     @property
+    def is_probe(self) -> bool:
+        """Whether it begins with a TCP segment that no program sends: without SYN, ACK and RST (Xmas, NULL, FIN)."""
+        return self.protocol == TCP and not self.first_flags & (SYN | ACK | RST) and not self.payload_out
+
+    @property
     def is_failed(self) -> bool:
         """Whether a TCP connection was never established, or was dropped as soon as the port had answered."""
         return self.state in ("refused", "no answer", "half open") and not self.payload_back
@@ -121,6 +144,10 @@ class Flow:
 
 class Flows:
     """All flows of a capture. ``recognise`` is asked once a flow, with the first bytes that either side sends."""
+
+    unlisted_packets: int
+    unlisted_bytes: int
+    unread_flows: int
 
     def __init__(self, recognise: Callable[[Flow, bytes, bool], FlowReader | None]) -> None:
         self.all: list[Flow] = []

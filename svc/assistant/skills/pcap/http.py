@@ -17,7 +17,9 @@ from functools import lru_cache
 import msgspec
 
 from svc.assistant.file_types.identify import identify
+from svc.assistant.knowledge.network import Mark, mark_of_body, mark_of_head
 from svc.assistant.skills.pcap.cleartext_logins import Credential, masked
+from svc.assistant.skills.pcap.windows.ntlm import ntlm_challenge, ntlm_login
 
 REQUEST = re.compile(
     rb"(?:GET|POST|HEAD|PUT|DELETE|OPTIONS|PATCH|CONNECT|PROPFIND|TRACE|SEARCH|MOVE|COPY|LOCK) [^\r\n]{1,8000}"
@@ -28,6 +30,7 @@ MAX_VALUE_CHARS = 500
 KIND_BYTES = 1_024  # of a body, from which its type is identified
 MAX_WAITING = 100  # requests that no reply has come to: pipelining
 MAX_CHUNK_LINE = 1_024
+MAX_MARKED_CHARS = 8_192  # of a head, in which attacks are looked for
 _CHUNK_SIZE = re.compile(rb"[0-9A-Fa-f]{1,8}")
 _HEAD_END = re.compile(rb"\r?\n\r?\n")
 _FILE_NAME = re.compile(r"filename\*?=\"?([^\";]{1,200})")
@@ -35,7 +38,10 @@ _STATUS = re.compile(rb"HTTP/\d(?:\.\d)? (\d{3})")
 
 
 class HttpExchange(msgspec.Struct, kw_only=True):
-    """One request with its reply. ``status`` 0: no reply in the capture. Bodies: bytes, type, SHA-256 if whole."""
+    """One request with its reply. ``status`` 0: no reply in the capture. Bodies: bytes, type, SHA-256 if whole.
+
+    ``scheme`` and ``account`` are of the login (NTLM states the account), ``marks`` what head and body indicate.
+    """
 
     number: int
     seconds: float
@@ -53,6 +59,10 @@ class HttpExchange(msgspec.Struct, kw_only=True):
     file_name: str = ""
     sha256: str = ""
     reply_number: int = 0
+    scheme: str = ""
+    account: str = ""
+    sent_type: str = ""
+    marks: list[Mark] = []
 
 
 class _Body:
@@ -125,9 +135,14 @@ class _HttpSide:
 class Http:
     """A flow that speaks HTTP. An exchange is noted with its request and completed as the reply comes."""
 
-    def __init__(self, note: Callable[[HttpExchange], None], note_login: Callable[[Credential], None]) -> None:
-        self.is_done = False
-        self._note, self._note_login = note, note_login
+    def __init__(
+        self,
+        note: Callable[[HttpExchange], None],
+        note_login: Callable[[Credential], None],
+        note_challenge: Callable[[bytes, int, float], None],
+    ) -> None:
+        self.is_done: bool = False
+        self._note, self._note_login, self._note_challenge = note, note_login, note_challenge
         self._client, self._server = _HttpSide(), _HttpSide()
         self._waiting: deque[HttpExchange] = deque()
 
@@ -149,12 +164,14 @@ class Http:
             if from_client:
                 self._request(head, number, seconds)
             else:
-                self._reply(head, number)
+                self._reply(head, number, seconds)
 
     def _note_body(self, side: _HttpSide, *, is_whole: bool, from_client: bool) -> None:
         exchange, body = side.exchange, side.body
         if exchange is not None and body is not None:
             if from_client:
+                if not exchange.sent or exchange.sent < KIND_BYTES:
+                    _mark_body(exchange, body.start)
                 exchange.sent = body.size
             else:
                 exchange.received = body.size
@@ -179,6 +196,9 @@ class Http:
             agent=fields.get("user-agent", ""),
             referer=fields.get("referer", ""),
         )
+        mark = mark_of_head(_text(head[:MAX_MARKED_CHARS]))
+        exchange.marks = [mark] if mark is not None else []
+        exchange.sent_type = fields.get("content-type", "")
         self._note(exchange)
         self._waiting.append(exchange)
         if len(self._waiting) > MAX_WAITING:
@@ -189,11 +209,13 @@ class Http:
     def _note_credentials(self, fields: dict[str, str], exchange: HttpExchange) -> None:
         for name in ("authorization", "proxy-authorization"):
             scheme, _, value = fields.get(name, "").partition(" ")
+            exchange.scheme = exchange.scheme or scheme[:20]
+            exchange.account = exchange.account or ntlm_login(_decoded(value)) or ""
             if scheme.lower() == "basic":
                 user, secret = _basic(value)
                 self._note_login(Credential("HTTP Basic", user, masked(secret), exchange.number, exchange.host))
 
-    def _reply(self, head: bytes, number: int) -> None:
+    def _reply(self, head: bytes, number: int, seconds: float) -> None:
         status = _STATUS.match(head)
         if status is None:
             self.is_done = True
@@ -203,6 +225,8 @@ class Http:
             return  # a preliminary reply; the real one follows
         exchange = self._waiting.popleft() if self._waiting else None
         fields = _fields(head)
+        if challenge := ntlm_challenge(_decoded(fields.get("www-authenticate", "").partition(" ")[2])):
+            self._note_challenge(challenge, number, seconds)
         if exchange is not None:
             exchange.status, exchange.reply_number = code, number
             exchange.server, exchange.content_type = fields.get("server", ""), fields.get("content-type", "")
@@ -246,6 +270,21 @@ def _fields(head: bytes) -> dict[str, str]:
 
 def _text(data: bytes) -> str:
     return data.decode("utf-8", errors="replace").rstrip("\r")
+
+
+def _mark_body(exchange: HttpExchange, start: bytes) -> None:
+    """Add what the first bytes of a request's body indicate."""
+    mark = mark_of_body(start.decode("utf-8", errors="replace"))
+    if mark is not None and mark not in exchange.marks:
+        exchange.marks = [*exchange.marks, mark]
+
+
+def _decoded(value: str) -> bytes:
+    """Base64 as bytes; b"" for any other text."""
+    try:
+        return base64.b64decode(value.strip(), validate=True)
+    except (binascii.Error, ValueError):
+        return b""
 
 
 def _basic(value: str) -> tuple[str, str]:

@@ -29,7 +29,8 @@ class CaptureNames:
 
     def __init__(self, capture: Capture, source: str) -> None:
         self.source = source
-        self._names = dict(capture.dns.address_names)
+        self._resolved = capture.dns.address_names
+        self._names = dict(self._resolved)
         for flow, handshake in capture.handshakes.items:
             if handshake.name:
                 self._names.setdefault(flow.server[0], handshake.name)
@@ -41,6 +42,10 @@ class CaptureNames:
     def of(self, address: bytes) -> str:
         """Return the name by which it was reached, or "" if the capture has none."""
         return self._names.get(address, "")
+
+    def resolved(self, address: bytes) -> str:
+        """Return the name that a name server gave the address to, or ""."""
+        return self._resolved.get(address, "")
 
     def packet(self, number: int, excerpt: str) -> Evidence:
         """Return a packet as evidence."""

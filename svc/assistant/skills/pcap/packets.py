@@ -14,6 +14,7 @@ import dpkt
 
 from svc.assistant.knowledge.network import ICMP, ICMP6, TCP, UDP
 from svc.assistant.skills.pcap.capture_file import Record
+from svc.assistant.skills.pcap.fragments import Fragments
 
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 MAX_LAYERS = 8  # between the frame and the innermost IP packet; VLANs in MPLS in a tunnel have five
@@ -42,12 +43,14 @@ class Packet(NamedTuple):
 
 
 class ArpClaim(NamedTuple):
-    """An ARP message: ``hardware`` says that it has ``address``; only replies count as claims."""
+    """An ARP message: ``hardware`` says that it has ``address``. Only replies are claims; others ask for ``target``."""
 
     number: int
     address: bytes
     hardware: bytes
     is_reply: bool
+    target: bytes
+    seconds: float
 
 
 def _raw(data: bytes) -> object:
@@ -75,13 +78,23 @@ LINK_TYPES = frozenset(_FRAMES)
 """The link types whose frames are read."""
 
 
-def read_packet(record: Record) -> Packet | ArpClaim | None:
-    """Return the IP packet or ARP claim in a frame, or None if it has neither or is unreadable."""
+def read_packet(record: Record, fragments: Fragments) -> Packet | ArpClaim | None:
+    """Return the IP packet or ARP claim in a frame, or None if it has neither or is unreadable.
+
+    The last fragment of a packet becomes the whole packet; the others have no payload, ``fragments`` holds it.
+    """
     try:
         layer = _network_layer(record.link_type, record.data)
+        is_piece = False
+        if isinstance(layer, dpkt.ip.IP) and (layer.mf or layer.offset):
+            whole = fragments.whole(layer)
+            layer, is_piece = whole or layer, whole is None
         if isinstance(layer, dpkt.arp.ARP):
-            return ArpClaim(record.number, layer.spa, layer.sha, layer.op == dpkt.arp.ARP_OP_REPLY)
-        return None if layer is None else _packet(layer, record)
+            return ArpClaim(
+                record.number, layer.spa, layer.sha, layer.op == dpkt.arp.ARP_OP_REPLY, layer.tpa, record.seconds
+            )
+        packet = None if layer is None else _packet(layer, record)
+        return packet._replace(payload=b"") if packet is not None and is_piece else packet
     except _UNREADABLE:
         return None
 

@@ -9,6 +9,7 @@ from svc.assistant.findings import AnyFinding, Facts, Severity, with_facts
 from svc.assistant.skills.charts import Bar, ChartMark, Periods, Series, bars, columns, lanes
 from svc.assistant.skills.charts.axis import moment
 from svc.assistant.skills.pcap.findings import (
+    PcapActivity,
     PcapBeacon,
     PcapDnsTunnel,
     PcapHttp,
@@ -21,7 +22,7 @@ from svc.assistant.skills.pcap.findings import (
 )
 from svc.assistant.skills.skill import Picture
 
-_TIMED = (PcapRemote, PcapDnsTunnel, PcapHttp, PcapScan, PcapTls, PcapUpload)
+_TIMED = (PcapActivity, PcapRemote, PcapDnsTunnel, PcapHttp, PcapScan, PcapTls, PcapUpload)
 _LEAST = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM, Severity.LOW)
 
 
@@ -56,6 +57,9 @@ def _mark(finding: AnyFinding, time: datetime, lane: str, client: str) -> ChartM
 def _lane(facts: Facts) -> tuple[str, str]:
     """The name of a detection's lane, and who made it."""
     match facts:
+        case PcapActivity():
+            ends = facts.client or facts.server
+            return f"{facts.activity}: {ends}", ends
         case PcapRemote():
             return f"remote administration: {facts.client} → {facts.server}", facts.client
         case PcapDnsTunnel():

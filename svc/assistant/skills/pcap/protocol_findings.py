@@ -5,16 +5,17 @@ Decides which requests and handshakes are suspicious, and why.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import msgspec
 
 from svc.assistant.findings import Facts, Finding, Severity
-from svc.assistant.knowledge.network import mark_of_agent, mark_of_request
+from svc.assistant.knowledge.network import mark_of_agent, mark_of_certificate, mark_of_request
+from svc.assistant.skills.pcap.addresses import is_internal
 from svc.assistant.skills.pcap.capture import Capture
 from svc.assistant.skills.pcap.dns import Domain, address_text, registered_domain
 from svc.assistant.skills.pcap.findings import PcapDns, PcapHttp, PcapIndicator, PcapIndicatorType, PcapTls
-from svc.assistant.skills.pcap.flow_patterns import is_internal
 from svc.assistant.skills.pcap.flows import Flow
 from svc.assistant.skills.pcap.http import HttpExchange
 from svc.assistant.skills.pcap.labels import CaptureNames, iso
@@ -28,11 +29,17 @@ WEB_PORTS = frozenset({80, 8080, 8000, 8008, 8888, 3128, 81, 5985, 47001})
 PROGRAM_LABELS = frozenset(
     {"pebin", "elf", "macho", "dosmbr", "dex", "apk", "jar", "javabytecode", "cab", "iso", "lnk"}
 )
+_UPDATE_LABELS = frozenset({"cab"})  # what Windows fetches its updates in
 SCRIPT_LABELS = frozenset({"powershell", "vba", "batch", "shell"})
 _ARCHIVE_LABELS = frozenset({"zip", "sevenzip", "rar"})
 _NO_TEXT = _ARCHIVE_LABELS | {"unknown"}
 _PLAIN_TYPES = ("text/", "image/", "audio/", "video/", "font/")
 _OLD_VERSIONS = frozenset({"SSL 3.0", "TLS 1.0", "TLS 1.1"})
+STAGE_BYTES = 50_000  # of the reply: the program that a stager fetches
+_STAGER = ("T1071.001", "T1105")
+_STAGER_PATH = re.compile(r"[A-Za-z0-9_-]{4,255}")
+_STAGER_SUMS = frozenset({80, 88, 92, 93, 95, 98})
+"""Remainders of 256: the first four ask for a stage, for Python, Java, Windows in 32 and 64 bits; then connections."""
 _Alert = tuple[str, Severity, tuple[str, ...]]
 """What is suspicious, how severe it is, and its techniques."""
 
@@ -136,9 +143,11 @@ def _request(group: _RequestGroup, names: CaptureNames) -> Finding[PcapHttp]:
 def _signs(flow: Flow, one: HttpExchange) -> list[_Alert]:
     """What makes a request and its reply suspicious, worst first."""
     found: list[_Alert] = [*_signs_of_body(one)]
-    for mark in (mark_of_request(one.target), mark_of_agent(one.agent)):
+    for mark in (mark_of_request(one.target), mark_of_agent(one.agent), *one.marks):
         if mark is not None:
             found.append((mark.what, mark.severity, tuple(mark.techniques)))
+    if one.received >= STAGE_BYTES and _is_stager(one):
+        found.append(("a request as Metasploit's and Cobalt Strike's stagers make it", Severity.HIGH, _STAGER))
     if not one.agent and one.method != "CONNECT":
         found.append(("no User-Agent", Severity.INFO, ()))
     if flow.server[1] not in WEB_PORTS and flow.server[1] != 443:
@@ -148,13 +157,22 @@ def _signs(flow: Flow, one: HttpExchange) -> list[_Alert]:
     return sorted(found, key=lambda sign: list(Severity).index(sign[1]))
 
 
+def _is_stager(one: HttpExchange) -> bool:
+    """Whether an address is asked for a path of one word whose letters add up to what stagers agree on."""
+    name = one.target.removeprefix("/").rstrip("/")
+    host = one.host.rsplit(":", 1)[0]
+    is_address = host.replace(".", "").isdigit()
+    return is_address and _STAGER_PATH.fullmatch(name) is not None and sum(name.encode()) % 256 in _STAGER_SUMS
+
+
 def _signs_of_body(one: HttpExchange) -> Iterator[_Alert]:
     declared = one.content_type.split(";")[0].strip().lower()
     if one.label in PROGRAM_LABELS:
         if declared.startswith(_PLAIN_TYPES):
             yield f"a program ({one.label}) declared as {declared}", Severity.HIGH, ("T1105", "T1036")
         else:
-            yield f"download of a program ({one.label})", Severity.MEDIUM, ("T1105",)
+            severity = Severity.LOW if one.label in _UPDATE_LABELS else Severity.MEDIUM
+            yield f"download of a program ({one.label})", severity, ("T1105",)
     elif one.label in SCRIPT_LABELS:
         yield f"download of a script ({one.label})", Severity.MEDIUM, ("T1105", "T1059")
     elif declared == "text/html" and one.label in _NO_TEXT:
@@ -215,6 +233,9 @@ def _signs_of_handshake(group: _HandshakeGroup) -> list[_Alert]:
     if one.is_self_signed:
         severity = Severity.MEDIUM if outside else Severity.LOW
         found.append((f"self-signed certificate ({one.subject})", severity, ("T1573.002",)))
+    mark = mark_of_certificate(f"{one.subject} {one.issuer}") if one.subject else None
+    if mark is not None:
+        found.append((mark.what, mark.severity, tuple(mark.techniques)))
     now = iso(one.seconds) or ""
     if one.not_after and now and not one.not_before[:19] <= now[:19] <= one.not_after[:19]:
         found.append(("certificate not valid at that time", Severity.MEDIUM, ()))

@@ -74,7 +74,7 @@ class Tls:
     """A flow that begins with a TLS record; read until both hellos and the certificate were seen."""
 
     def __init__(self, note: Callable[[Handshake], None]) -> None:
-        self.is_done = False
+        self.is_done: bool = False
         self._note = note
         self._records = {True: b"", False: b""}
         self._messages = {True: b"", False: b""}

@@ -65,10 +65,11 @@ def _coverage(capture: Capture, damages: int) -> Coverage:
         understood=capture.packets - capture.others - capture.flows.unlisted_packets,
         total=capture.packets + damages,
         looked_for=(
-            "scans, beacons, DNS tunnels and generated domains, passwords in cleartext, remote administration, large "
-            "uploads, suspicious requests, certificates and shells"
+            "scans, floods, beacons, tunnels over DNS and ICMP, generated domains, passwords in cleartext and guessed, "
+            "Kerberos tickets, searches of a directory, poisoned names and relayed logins, remote administration, "
+            "large uploads, suspicious requests, certificates and shells"
         ),
-        not_covered="the content of encrypted connections, and of protocols without a reader, is not visible",
+        not_covered="the content of encrypted connections and unsupported protocols is not visible",
     )
 
 
@@ -176,18 +177,27 @@ def _gaps(capture: Capture) -> Iterator[Gap]:
         kinds = ", ".join(str(kind) for kind, _ in capture.link_types.most_common(5))
         yield Gap(text=f"{capture.unread:,} packets have an unsupported link type (types seen: {kinds})")
     elif capture.others:
-        yield Gap(text=f"{capture.others:,} packets hold no readable IP packet (other protocols, or damaged)")
+        yield Gap(text=f"{capture.others:,} packets contain no readable IP packet (other protocols, or damaged)")
     if capture.dns.unread:
-        yield Gap(text=f"{capture.dns.unread:,} DNS messages are cut or damaged")
+        yield Gap(text=f"{capture.dns.unread:,} DNS messages are truncated or damaged")
     if capture.dns.unlisted:
         yield Gap(text=f"too many domains: {capture.dns.unlisted:,} DNS messages were only counted")
     for what, noted in (
         ("requests", capture.exchanges),
         ("handshakes", capture.handshakes),
         ("logins", capture.credentials),
+        ("tickets", capture.tickets),
+        ("searches of a directory", capture.directory),
+        ("remote actions", capture.remotes),
     ):
         if noted.unlisted:
             yield Gap(text=f"{noted.unlisted:,} further {what} were only counted")
     encrypted = sum(1 for flow in flows.all if flow.label in ("TLS", "SSH") or flow.server[1] in (443, 22))
     if encrypted:
         yield Gap(text=f"{encrypted:,} flows are encrypted: only endpoints, sizes and handshakes are visible")
+    sealed = len({id(flow) for flow, one in capture.remotes.items if one.what == "dialect" and one.detail != "SMB 1"})
+    if sealed:
+        yield Gap(text=f"{sealed:,} SMB connections are encrypted: what was done over them is not visible")
+    hidden = len(capture.desktops.items) + sum(1 for flow in flows.all if flow.server[1] in (636, 3269, 5986))
+    if hidden:
+        yield Gap(text=f"{hidden:,} connections of RDP, LDAPS or WinRM are encrypted: what was done is not visible")

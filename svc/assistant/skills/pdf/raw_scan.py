@@ -141,7 +141,7 @@ def raw_traits(data: bytes, names: NameScan, inspection: Inspection) -> Iterator
             "hidden_names",
             "Obfuscated names of actions",
             severity=Severity.HIGH,
-            why="letters or digits are written as #xx without need, so that a search misses them",
+            why="letters or digits are needlessly written as #xx, which defeats text searches",
             value=", ".join(sorted(reported)),
             techniques=("T1027",),
         )
@@ -153,7 +153,7 @@ def raw_traits(data: bytes, names: NameScan, inspection: Inspection) -> Iterator
             "late_head",
             "The document does not start at the beginning of the file",
             severity=Severity.MEDIUM if before or names.head_at > HEAD_BYTES else Severity.LOW,
-            why="viewers search for the header; other scanners may take the file for another type",
+            why="viewers search for the header, but scanners may misidentify the file",
             value=f"at offset {names.head_at:,}" + (f", after a {before}" if before else ""),
             techniques=("T1036.008",) if before else (),
             offset=names.head_at,

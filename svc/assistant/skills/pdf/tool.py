@@ -65,7 +65,7 @@ def _coverage(document: PdfDocument, names: NameScan | None) -> Coverage:
             if is_searched
             else "actions on opening, scripts, links, embedded files and hidden names"
         ),
-        not_covered="fonts and pictures that exploit a viewer are not examined, and nothing was run",
+        not_covered="fonts and images that exploit a viewer were not examined; nothing was executed",
     )
 
 

@@ -334,7 +334,7 @@ def _missing_parts(elf: ELFFile, image: _ElfImage, inspection: Inspection) -> It
             "static_and_stripped",
             "Statically linked and stripped",
             severity=Severity.LOW,
-            why="runs on every Linux system, as bots and small tools do",
+            why="runs on every Linux system: typical of bots and small tools",
             value=_machine(elf),
             techniques=("T1027.008",),
         )
@@ -377,7 +377,7 @@ def _appended(elf: ELFFile, data: bytes, image: _ElfImage, inspection: Inspectio
             "program_in_overlay",
             "Another program is appended",
             severity=Severity.MEDIUM,
-            why="droppers do it; the other program was not inspected",
+            why="typical of droppers; the other program was not inspected",
             value=content_type,
             techniques=("T1027.009",),
             offset=end,

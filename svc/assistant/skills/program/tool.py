@@ -104,7 +104,7 @@ def _name_traits(source: str, inspection: Inspection) -> Iterator[ToolEvent]:
             "reversed_name",
             "Its name contains a right-to-left override",
             severity=Severity.CRITICAL,
-            why="the character makes the name seem to have another extension",
+            why="the character makes the name appear to have a different extension",
             value=source,
             techniques=("T1036.002",),
         )

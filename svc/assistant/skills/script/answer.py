@@ -128,11 +128,11 @@ _STEPS = (
     ),
     (
         {"credential access"},
-        "Treat all credentials on that host as stolen: change them, and check where they were used.",
+        "Treat all credentials on that host as stolen: change them, and check which systems accepted them.",
     ),
     ({"persistence"}, "Check the host for persistence (scheduled tasks, services, Run keys, accounts, SSH keys)."),
     ({"shadow copy deletion", "impact"}, "Isolate the host now; check that backups elsewhere are out of its reach."),
-    ({"log clearing", "defence evasion"}, "Use logs that were forwarded before; those on the host may be incomplete."),
+    ({"log clearing", "defence evasion"}, "Rely on forwarded logs; those on the host may be incomplete."),
     ({"lateral movement"}, "Check the hosts that it names for logons and new services at that time."),
     ({"exfiltration", "collection"}, "Check proxy and firewall logs for what was sent, and where to."),
 )

@@ -18,6 +18,7 @@ import msgspec
 from svc.assistant.findings import Severity
 from svc.assistant.knowledge import load
 from svc.assistant.knowledge.prefilter import needed_words
+from svc.assistant.skills.script.language import Language
 from svc.assistant.skills.script.techniques import plain_command
 
 MAX_EXCERPT_CHARS = 300
@@ -26,6 +27,7 @@ _CONTINUED = re.compile(r"(?:\^|\\|(?<=\s)`|(?<=\s)_|\|)[ \t]*$")
 
 
 _MANY_DUAL_USES = 3  # of behaviours that are ordinary one by one
+_MANY_ODD = 5  # behaviours of any kind in a long script
 
 
 class ScriptVerdict(StrEnum):
@@ -48,12 +50,14 @@ class BehaviourRule(msgspec.Struct, frozen=True):
     within: str = "line"
     is_dual_use: bool = False
     """Whether administrators and installers do it, too."""
+    languages: list[Language] = []
+    """Only in these; in all if there are none."""
     all: list[str] = []
     any: list[str] = []
 
     @property
     def own_severity(self) -> Severity:
-        """How much it matters if a script does nothing else: of dual use, it is worth a look."""
+        """How much it matters if a script does nothing else: of dual use, it is suspicious."""
         return Severity.MEDIUM if self.is_dual_use and self.severity is Severity.HIGH else self.severity
 
 
@@ -67,7 +71,7 @@ class BehaviourTable(msgspec.Struct, frozen=True):
 
 
 class BehaviourMatch(msgspec.Struct, frozen=True):
-    """A behaviour and the line where it was found first."""
+    """A behaviour and the first line that has it."""
 
     behaviour: BehaviourRule
     line: int
@@ -100,7 +104,7 @@ def _compiled(pattern: str) -> _BehaviourPattern:
     return _BehaviourPattern(needed_words(pattern), re.compile(pattern, re.MULTILINE))
 
 
-def behaviours_in(text: str) -> Iterator[BehaviourMatch]:
+def behaviours_in(text: str, language: Language) -> Iterator[BehaviourMatch]:
     """Yield the behaviours in ``text``, each at its first line."""
     lines = list(_logical_lines(text))
     plain = "\n".join(line for _, line, _ in lines)
@@ -108,6 +112,8 @@ def behaviours_in(text: str) -> Iterator[BehaviourMatch]:
     for _, line, _ in lines:
         starts.append(starts[-1] + len(line) + 1)
     for behaviour, every, some in _table():
+        if behaviour.languages and language not in behaviour.languages:
+            continue
         match = _first_match(every, some, plain)
         if match is not None:
             index = max(0, sum(1 for start in starts if start <= match.start()) - 1)
@@ -146,14 +152,25 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str, str]]:
         yield first, plain_command(" ".join(held)).replace("\n", " "), held[0]
 
 
-def verdict_on(rules: Sequence[BehaviourRule], *, is_hidden: bool) -> ScriptVerdict:
-    """Judge behaviours together; ``is_hidden`` if some of them are visible only after decoding."""
-    bad = sum(1 for one in rules if one.severity is Severity.HIGH)
+def verdict_on(rules: Sequence[BehaviourRule], *, is_hidden: bool, is_short: bool) -> ScriptVerdict:
+    """Judge behaviours together.
+
+    ``is_hidden`` if some of them are visible only after decoding. ``is_short`` if the script does little else: a long
+    script for administration does several things that are ordinary one by one.
+    """
     grave = sum(1 for one in rules if one.severity is Severity.HIGH and not one.is_dual_use)
+    dual = sum(1 for one in rules if one.severity is Severity.HIGH and one.is_dual_use)
     odd = sum(1 for one in rules if one.severity is Severity.MEDIUM)
-    is_joined = bad >= _MANY_DUAL_USES or (grave and (bad >= 2 or odd >= 2))
-    if is_joined or (bad and is_hidden) or any(one.severity is Severity.CRITICAL for one in rules):
+    is_joined = grave and (grave + dual >= 2 or odd >= 2)
+    is_much = is_short and dual >= _MANY_DUAL_USES
+    if (
+        is_joined
+        or is_much
+        or ((grave or dual) and is_hidden)
+        or any(one.severity is Severity.CRITICAL for one in rules)
+    ):
         return ScriptVerdict.MALICIOUS
-    if bad or odd >= 2 or (odd and is_hidden):
+    is_doubtful = dual >= 1 or odd >= 2 if is_short else dual >= _MANY_DUAL_USES or dual + odd >= _MANY_ODD
+    if grave or is_doubtful or (odd and is_hidden):
         return ScriptVerdict.SUSPICIOUS
-    return ScriptVerdict.UNUSUAL if odd or is_hidden else ScriptVerdict.ORDINARY
+    return ScriptVerdict.UNUSUAL if dual or odd or is_hidden else ScriptVerdict.ORDINARY

@@ -53,15 +53,16 @@ def parts_of(text: str, language: Language) -> ScriptParts:
     head = text[:MAX_PARSED_CHARS]
     if len(text) > MAX_PARSED_CHARS:
         head = head[: head.rfind("\n") + 1] or head
-    tree = _parsed(head.encode("utf-8", "replace"), language)
+    tree = syntax_tree(head, language)
     if tree is None:
         return ScriptParts(_by_lines(text, language, 1), is_parsed=False)
     rest = _by_lines(text[len(head) :], language, 1 + head.count("\n")) if len(head) < len(text) else ()
     return ScriptParts(chain(reader(tree.root_node), rest), is_parsed=True)
 
 
-def _parsed(data: bytes, language: Language) -> Tree | None:
-    """The syntax tree, or None: on some malformed texts the grammars take time that grows with the square of a text."""
+def syntax_tree(text: str, language: Language) -> Tree | None:
+    """Parse ``text``; None if it takes too long: on malformed texts the time may grow with the square of the size."""
+    data = text.encode("utf-8", "replace")
     end = time.process_time() + MAX_PARSE_SECONDS
     parser = _parser(language)
     try:

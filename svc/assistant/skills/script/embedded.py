@@ -33,7 +33,7 @@ def code_traits(
         if is_inner:
             note = f"{stage.language.value}, by {stage.how}"
             yield inspection.part("decoded code", stage.how, size=len(stage.text), text=stage.text, note=note)
-        for seen in behaviours_in(stage.text) if is_inner or not is_judged else ():
+        for seen in behaviours_in(stage.text, stage.language) if is_inner or not is_judged else ():
             yield from inspection.trait(
                 f"code_{seen.behaviour.name}",
                 f"Code behaviour: {seen.behaviour.does}",

@@ -44,7 +44,7 @@ class ScriptBehaviour(Facts, frozen=True, kw_only=True, tag="script_behaviour"):
     does: str
     """The category: download, persistence, credential access, …"""
     stage: int
-    """Number of the stage where it was found first, from 1."""
+    """Number of the first stage that has it, from 1."""
 
 
 class ScriptStage(Facts, frozen=True, kw_only=True, tag="script_stage"):

@@ -1,7 +1,7 @@
 """Detect the language of a script or a command, and find the script in a prompt.
 
-If several shells know the words of a one-liner, the weights of the patterns decide; a file name adds to them. Facts:
-``languages.toml``.
+If several shells know the words of a one-liner, the weights of the patterns decide; the names of commands and a file
+name add to them. A text that nothing tells apart has no language. Facts: ``languages.toml``.
 """
 
 from __future__ import annotations
@@ -25,11 +25,19 @@ class Language(StrEnum):
     BATCH = "Windows command shell"
     VBA = "Visual Basic"
     JAVASCRIPT = "JavaScript"
+    PYTHON = "Python"
+    SQL = "SQL"
+    PHP = "PHP"
+    PERL = "Perl"
+    UNKNOWN = "language not clear"
+    """Nothing in a text tells its language, or two languages are as likely."""
 
 
 DETECTION_CHARS = 20_000  # at the start of a script, that show its language
-_ENDING_WEIGHT = 6  # of a file name's ending; patterns in languages.toml weigh 2 to 9
+_ENDING_WEIGHT = 12  # of a file name's ending; patterns in languages.toml weigh 2 to 9
 _LEAST_WEIGHT = 2  # below it a text is not taken for a script
+_COMMAND_WEIGHT = 3  # of the name of a command that only one system has
+MAX_COMMANDS = 6  # of a text whose names count
 MAX_COUNTED = 3  # matches of one pattern that count
 
 
@@ -58,6 +66,7 @@ class ScriptLanguageTable(msgspec.Struct, frozen=True):
     version: str
     date: date
     endings: dict[str, Language]
+    commands: dict[Language, list[str]]
     patterns: list[LanguagePattern]
     handovers: list[Handover]
 
@@ -69,7 +78,10 @@ def _table() -> ScriptLanguageTable:
 
 @cache
 def _patterns() -> list[tuple[LanguagePattern, re.Pattern[str]]]:
-    return [(one, re.compile(one.pattern, re.IGNORECASE if one.is_caseless else 0)) for one in _table().patterns]
+    return [
+        (one, re.compile(one.pattern, re.MULTILINE | (re.IGNORECASE if one.is_caseless else 0)))
+        for one in _table().patterns
+    ]
 
 
 @cache
@@ -78,6 +90,12 @@ def handovers() -> list[tuple[Handover, re.Pattern[str]]]:
     return [(one, re.compile(one.pattern, re.IGNORECASE if one.is_caseless else 0)) for one in _table().handovers]
 
 
+@cache
+def _commands() -> dict[str, Language]:
+    return {name: language for language, names in _table().commands.items() for name in names}
+
+
+_COMMAND_NAME = re.compile(r"(?:^|[;|&(]|\bsudo |@)[^\S\n]{0,20}([A-Za-z0-9][\w.-]{0,30})(?=[\s;|&)]|$)", re.MULTILINE)
 _FENCED = re.compile(r"```[^\n`]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _INLINE = re.compile(r"(?<!`)`([^`\n]{6,})`(?!`)")
 _QUESTION = re.compile(
@@ -98,10 +116,15 @@ MAX_CALLED_LINES = 20  # of text that counts as a command only because the quest
 def language_of(text: str, *, name: str = "") -> Language:
     """Return the most likely language of ``text``; ``name`` is the file name, or ""."""
     weights = _weights(text[:DETECTION_CHARS])
+    for command in islice(_COMMAND_NAME.finditer(text[:DETECTION_CHARS]), MAX_COMMANDS):
+        language = _commands().get(command[1].lower().removesuffix(".exe"))
+        if language is not None and language is not Language.UNKNOWN:
+            weights[language] += _COMMAND_WEIGHT
     ending = ending_language(name)
     if ending is not None:
         weights[ending] += _ENDING_WEIGHT
-    return max(weights, key=lambda language: weights[language])
+    best, second, *_ = sorted(weights, key=lambda language: -weights[language])
+    return best if weights[best] > weights[second] else Language.UNKNOWN
 
 
 def ending_language(name: str) -> Language | None:
@@ -111,7 +134,9 @@ def ending_language(name: str) -> Language | None:
 
 def looks_like_script(text: str) -> bool:
     """Whether ``text`` has enough words of any language to be examined as a script."""
-    return max(_weights(text[:DETECTION_CHARS]).values()) >= _LEAST_WEIGHT
+    first = _COMMAND_NAME.match(text.lstrip()[:MAX_QUESTION_CHARS])
+    is_command = first is not None and first[1].removesuffix(".exe") in _commands()
+    return is_command or max(_weights(text[:DETECTION_CHARS]).values()) >= _LEAST_WEIGHT
 
 
 def _weights(text: str) -> dict[Language, int]:

@@ -23,7 +23,7 @@ OPEN, CLOSE = "\ue000", "\ue001"
 LITERAL = f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}"
 MAX_ROUNDS = 12
 MAX_VARIABLES = 400
-MAX_VALUE_CHARS = 200_000  # of a variable that is inserted where it is used
+MAX_VALUE_CHARS = 200_000  # of a variable that replaces its uses
 MAX_TEXT_CHARS = 1_000_000  # of a script that grows by inserted variables
 
 _SCANNERS = {
@@ -38,6 +38,8 @@ _SCANNERS = {
         r"//[^\n]*|/\*.*?\*/|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`", re.DOTALL
     ),
 }  # fmt: skip
+EVALUATED = frozenset(_SCANNERS)
+"""The languages whose string expressions are evaluated."""
 _TICKS = {"n": "\n", "t": "\t", "r": "\r", "0": "", "a": "", "b": "", "f": "", "v": ""}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "", "f": "", "v": "", "0": ""}
 _JS_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u\{?([0-9A-Fa-f]{4})\}?|(\r?\n)|(.))", re.DOTALL)

@@ -16,14 +16,20 @@ from svc.assistant.skills.decode.declared import declared_parts
 from svc.assistant.skills.decode.findings import DecodedPart
 from svc.assistant.skills.decode.plausibility import text_of
 from svc.assistant.skills.decode.tool import inspect as decode
+from svc.assistant.skills.script.commands import syntax_tree
+from svc.assistant.skills.script.javascript.evaluation import evaluate
+from svc.assistant.skills.script.javascript.hidden import hidden_in, is_hidden_text
+from svc.assistant.skills.script.javascript.signs import hides_code
 from svc.assistant.skills.script.language import Language, handovers, language_of
-from svc.assistant.skills.script.literals import CLOSE, LITERAL, OPEN, evaluate_strings, marked, unmarked
+from svc.assistant.skills.script.literals import CLOSE, EVALUATED, LITERAL, OPEN, evaluate_strings, marked, unmarked
+from svc.assistant.skills.script.markup import scripts_in
 from svc.assistant.skills.script.shell_words import expand_cmd, expand_shell
 
 MAX_DEPTH = 6
 MAX_STAGES = 40
 MAX_STAGE_CHARS = 1_000_000
 MAX_BLOBS = 6  # encoded parts of one stage whose encoding is not stated
+MAX_SEARCHES = 12  # for the encoding of such parts, in all stages: one search may take a second
 MIN_INNER_CHARS = 6  # of an executed string that is a stage of its own
 _ORDINARY = frozenset(
     ["line continuation", "variables", "parentheses around strings", "string concatenation", "single characters",
@@ -37,7 +43,8 @@ class Stage(msgspec.Struct, frozen=True):
 
     ``how`` it was obtained from the stage with the index ``parent``; ``form`` is "text" or a file type. ``is_hidden``
     if it cannot be read in its parent, because it is encoded or built from parts. ``undone`` names the constructs that
-    were evaluated; the stage then replaces its parent.
+    were evaluated; the stage then replaces its parent. ``is_evaluated`` if a stage comes from the evaluation of a
+    script, which has followed its calls already.
     """
 
     text: str
@@ -48,6 +55,7 @@ class Stage(msgspec.Struct, frozen=True):
     is_hidden: bool = False
     form: str = "text"
     undone: tuple[str, ...] = ()
+    is_evaluated: bool = False
 
 
 class EvaluatedScript(msgspec.Struct, frozen=True):
@@ -58,15 +66,30 @@ class EvaluatedScript(msgspec.Struct, frozen=True):
     names: list[str]
 
 
+class _Searches:
+    """The encoded parts that were searched for an encoding, each once."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def is_new(self, blob: str) -> bool:
+        """Whether ``blob`` has still to be searched, and may be."""
+        if blob in self._seen or len(self._seen) >= MAX_SEARCHES:
+            return False
+        self._seen.add(blob)
+        return True
+
+
 def stages_of(text: str, language: Language) -> Iterator[Stage]:
     """Yield the script itself, then every stage in it, breadth first."""
+    searches = _Searches()
     queue = [Stage(text[:MAX_STAGE_CHARS], language, 1, "the input")]
     seen = {_key(text)}
     index = 0
     while index < len(queue):
         stage = queue[index]
         yield stage
-        for inner in _inside(stage, index) if stage.depth <= MAX_DEPTH and stage.text else ():
+        for inner in _inside(stage, index, searches) if stage.depth <= MAX_DEPTH and stage.text else ():
             if len(queue) >= MAX_STAGES:
                 break
             key = _key(inner.text) or inner.form
@@ -88,21 +111,54 @@ def evaluated(text: str, language: Language) -> EvaluatedScript:
     if language is Language.SHELL:
         plain, names = expand_shell(text)
         return EvaluatedScript(plain, plain, names)
+    if language not in EVALUATED:
+        return EvaluatedScript(text, text, [])
     folded, names = evaluate_strings(marked(text, language), language)
     return EvaluatedScript(unmarked(folded), folded, names)
 
 
-def _inside(stage: Stage, index: int) -> Iterator[Stage]:
+def _inside(stage: Stage, index: int, searches: _Searches) -> Iterator[Stage]:
+    if stage.depth == 1 and (found := list(scripts_in(stage.text))):
+        for language, code in found:
+            yield Stage(code, language, stage.depth + 1, "a script element", index)
+        yield from _encoded(stage.text, stage, index, searches)
+        return
+    if stage.language is Language.JAVASCRIPT and not stage.is_evaluated:
+        yield from _followed(stage, index)
     whole = evaluated(stage.text, stage.language)
     is_hidden = any(name not in _ORDINARY for name in whole.names)
     if whole.names and _key(whole.text) != _key(stage.text):
         how = "deobfuscated: " + ", ".join(whole.names)
         undone = tuple(whole.names)
-        yield Stage(whole.text, stage.language, stage.depth + 1, how, index, is_hidden, undone=undone)
+        yield Stage(
+            whole.text, stage.language, stage.depth + 1, how, index, is_hidden, undone=undone, is_evaluated=True
+        )
         if is_hidden:
             return
     yield from _run_strings(whole, stage, index)
-    yield from _encoded(whole.text, stage, index)
+    yield from _encoded(whole.text, stage, index, searches)
+
+
+def _followed(stage: Stage, index: int) -> Iterator[Stage]:
+    """Yield what a script in JavaScript calls and executes, as far as an evaluation without a system can follow it."""
+    found = evaluate(stage.text, lambda text: syntax_tree(text, Language.JAVASCRIPT))
+    hidden = hidden_in(stage.text, found)
+    for one in found.executed:
+        is_hidden = one.how == "text executed as code" and is_hidden_text(one.text, stage.text)
+        undone = ("code built at run time",) if is_hidden else ()
+        yield Stage(
+            one.text, Language.JAVASCRIPT, stage.depth + 1, one.how, index, is_hidden, undone=undone, is_evaluated=True
+        )
+    is_followed = bool(hidden.names or hidden.addresses) or (found.is_complete and bool(found.calls or found.executed))
+    signs = [] if is_followed else hides_code(stage.text)
+    if found.calls or signs:
+        how = "calls, found by evaluating the script's strings"
+        undone = ("names built at run time",) if hidden.names else ()
+        not_followed = [f"Not followed: {', '.join(signs)}"] if signs else []
+        text = "\n".join((*not_followed, *hidden.lines(), *found.calls))
+        yield Stage(
+            text, Language.JAVASCRIPT, stage.depth + 1, how, index, bool(undone), undone=undone, is_evaluated=True
+        )
 
 
 _RUN_BEFORE = re.compile(
@@ -145,7 +201,14 @@ _BLOB = re.compile(
 )
 
 
-def _encoded(text: str, stage: Stage, index: int) -> Iterator[Stage]:
+_MEDIA = re.compile(
+    r"(?:data:(?:image|font|audio|video|application/(?:json|x-font|font|wasm))[\w/+.;=-]{0,40},|sha(?:256|384|512)-)\Z",
+    re.IGNORECASE,
+)
+"""What stands before the data of a picture, a font, a source map or a checksum."""
+
+
+def _encoded(text: str, stage: Stage, index: int, searches: _Searches) -> Iterator[Stage]:
     """Yield the encoded parts: those with a stated encoding, then long runs that can only be encoded data."""
     declared = list(declared_parts(text))
     for part in declared:
@@ -153,12 +216,15 @@ def _encoded(text: str, stage: Stage, index: int) -> Iterator[Stage]:
         if found and len(found[0].strip()) >= 2 and not _is_binary(found[0]):
             how = f"decoded: {part.reading.name}{' of UTF-16 text' if found[1].startswith('utf-16') else ''}"
             yield Stage(found[0], _language_after(text, found[0], stage), stage.depth + 1, how, index, is_hidden=True)
-        else:
+        elif searches.is_new(part.text):
             yield from _decoded_stages(part.text, stage, index)
     known = {part.text for part in declared}
-    blobs = sorted({match[0] for match in _BLOB.finditer(text)} - known, key=len, reverse=True)
-    for blob in blobs[:MAX_BLOBS]:
-        yield from _decoded_stages(blob, stage, index)
+    runs = {
+        match[0] for match in _BLOB.finditer(text) if not _MEDIA.search(text, max(0, match.start() - 60), match.start())
+    }
+    for blob in sorted(runs - known, key=len, reverse=True)[:MAX_BLOBS]:
+        if searches.is_new(blob):
+            yield from _decoded_stages(blob, stage, index)
 
 
 def _is_binary(text: str) -> bool:

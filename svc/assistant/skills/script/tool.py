@@ -52,6 +52,7 @@ MAX_REASONS = 4  # in a finding's ``why``
 MAX_PROGRAM_CHARS = 80
 TEXT_CHARS = 20_000
 EXCERPT_CHARS = 300
+MAX_SHORT_LINES, MAX_SHORT_CHARS = 8, 6_000  # of a script that does little else than one behaviour
 _SEVERITIES = tuple(Severity)  # the worst first
 _RELEVANT = _SEVERITIES[:3]  # severities that are reasons for a verdict
 _SEVERITY = {
@@ -63,7 +64,7 @@ _SEVERITY = {
 
 
 class FoundBehaviour(msgspec.Struct, frozen=True):
-    """A behaviour and the number of the stage where it was found first."""
+    """A behaviour and the number of the first stage that has it."""
 
     match: BehaviourMatch
     stage: int
@@ -106,7 +107,7 @@ def inspect(content: str, /, *, source: str) -> Iterator[ToolEvent]:
     for number in unparsed:
         yield Gap(text=f"stage {number} took too long to parse: its commands were split line by line")
     yield from _indicators(stages)
-    yield _coverage(_KINDS[language], read, total)
+    yield _coverage(_KINDS.get(language, f"{language} script"), read, total)
 
 
 _KINDS = {
@@ -115,6 +116,7 @@ _KINDS = {
     Language.BATCH: "Windows command shell script or command",
     Language.VBA: "Visual Basic script",
     Language.JAVASCRIPT: "JavaScript",
+    Language.UNKNOWN: "command or script of an unclear language",
 }
 
 
@@ -125,11 +127,11 @@ def _reason_not_to_read(script: str, source: str) -> str:
     if script.lstrip().startswith("#!") or (source != PROMPT and ending_language(source) is not None):
         return ""
     if form := data_form(script):
-        return f"{form}, not a script: a command in it can be pasted and explained"
+        return f"{form}, not a script: paste a command from it to have it explained"
     if has_field_lines(script):
-        return "names with values, as in headers and settings, not a script"
+        return "name-value pairs, as in headers or settings, not a script"
     if is_prose(script):
-        return "a text in sentences, not a script: a command in it can be pasted and explained"
+        return "prose, not a script: paste a command from it to have it explained"
     return ""
 
 
@@ -140,7 +142,7 @@ def _coverage(read_as: str, understood: int, total: int) -> Coverage:
         understood=understood,
         total=total,
         looked_for=f"{behaviour_count()} suspicious behaviours, encoded stages and techniques of ATT&CK",
-        not_covered="what the script downloads or is given at run time is not known; nothing was executed",
+        not_covered="what the script downloads or receives at run time is unknown; nothing was executed",
     )
 
 
@@ -153,8 +155,9 @@ def _behaviours(stages: Sequence[Stage]) -> Iterator[FoundBehaviour]:
             found.setdefault(match.behaviour.name, FoundBehaviour(match, number, is_hidden=False))
     for number, stage in enumerate(stages, start=1):
         is_hidden = any(one.is_hidden for one in _with_parents(stages, stage))
-        for match in behaviours_in(stage.text):
-            found.setdefault(match.behaviour.name, FoundBehaviour(match, number, is_hidden))
+        for match in behaviours_in(stage.text, stage.language):
+            is_about_hiding = match.behaviour.does == "obfuscation"
+            found.setdefault(match.behaviour.name, FoundBehaviour(match, number, is_hidden and not is_about_hiding))
     yield from sorted(found.values(), key=lambda one: _SEVERITIES.index(one.rule.severity))
 
 
@@ -182,13 +185,14 @@ def _summary_finding(
     programs = [stage for stage in stages if not stage.text and stage.form != "text"]
     relevant = [one for one in behaviours if one.rule.severity in _RELEVANT]
     rules = [one.rule for one in behaviours]
-    verdict = verdict_on(rules, is_hidden=any(one.is_hidden for one in relevant))
+    is_hidden = any(one.is_hidden for one in relevant)
+    verdict = verdict_on(rules, is_hidden=is_hidden, is_short=_is_short(stages[0].text))
     verdict = ScriptVerdict.MALICIOUS if programs else verdict
     ranked = _ranked(stages)
     reasons = [f"contains an embedded file: {stage.form}" for stage in programs]
     reasons += [one.rule.name for one in relevant]
     return Finding(
-        title=f"{stages[0].language} script: {verdict}",
+        title=f"{_named(stages[0].language)}: {verdict}",
         severity=_severity(verdict, rules),
         confidence=Confidence.HIGH if verdict is ScriptVerdict.MALICIOUS else Confidence.MEDIUM,
         why="; ".join(reasons[:MAX_REASONS]),
@@ -208,8 +212,18 @@ def _summary_finding(
     )
 
 
+def _named(language: Language) -> str:
+    return "Script or command" if language is Language.UNKNOWN else f"{language} script"
+
+
+def _is_short(script: str) -> bool:
+    """Whether a script has so few lines that a single behaviour is most of what it does."""
+    lines = sum(1 for line in script.split("\n") if line.strip(" \t\r{}();"))
+    return lines <= MAX_SHORT_LINES and len(script) <= MAX_SHORT_CHARS
+
+
 def _severity(verdict: ScriptVerdict, rules: Sequence[BehaviourRule]) -> Severity:
-    """A script that is suspicious by what administrators do, too, is worth a look and no more."""
+    """A script that is suspicious by what administrators do, too, is unusual and no more."""
     is_plain = all(one.own_severity not in (Severity.CRITICAL, Severity.HIGH) for one in rules)
     return Severity.MEDIUM if verdict is ScriptVerdict.SUSPICIOUS and is_plain else _SEVERITY[verdict]
 
@@ -298,6 +312,8 @@ def _parts(stages: Sequence[Stage], source: str, first_line: int) -> _Parts:
     for number, stage in enumerate(stages, start=1):
         if number - 1 in rewritten:
             continue
+        if stage.is_evaluated and not stage.undone:
+            continue  # its calls can be read in the script itself
         parts = parts_of(stage.text, stage.language)
         if not parts.is_parsed:
             unparsed.append(number)

@@ -1,4 +1,4 @@
-"""Read a Windows shortcut's structure (MS-SHLLINK): its target, its five texts, and where it was made. Pure.
+"""Read a Windows shortcut's structure (MS-SHLLINK): its target, its five texts, and the machine that made it. Pure.
 
 Total: any bytes give a result, and damage in one part leaves the others. Judges nothing and runs nothing. Why not
 LnkParse3: "Libraries considered in November 2026" in ``docs/decisions.md``.
@@ -113,7 +113,7 @@ def _read_block(block: bytes, flags: int, shortcut: Shortcut) -> None:
 
 
 def _path_of_items(items: bytes) -> str:
-    """A path from the shell's items, by their long names if they have any. An item with a whole path starts anew."""
+    """A path from the shell's items, by their long names if they have any. A whole path replaces what came before."""
     path = ""
     position = 0
     for _ in range(MAX_ITEMS):

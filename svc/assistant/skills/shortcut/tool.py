@@ -143,7 +143,7 @@ def _target_traits(shortcut: Shortcut, command: str, inspection: Inspection) -> 
             "starts_shell",
             "Starts a shell or script host with arguments",
             severity=Severity.HIGH,
-            why="ordinary shortcuts lead to programs and documents",
+            why="ordinary shortcuts point to programs and documents",
             value=command,
             techniques=("T1204.002", "T1059"),
         )
@@ -152,7 +152,7 @@ def _target_traits(shortcut: Shortcut, command: str, inspection: Inspection) -> 
             "opens_shell",
             "Opens a shell",
             severity=Severity.INFO,
-            why="Windows has such shortcuts too",
+            why="Windows itself ships such shortcuts",
             value=target,
         )
     if _HOSTS.search(arguments):
@@ -160,7 +160,7 @@ def _target_traits(shortcut: Shortcut, command: str, inspection: Inspection) -> 
             "arguments_start_program",
             "Arguments start another program",
             severity=Severity.MEDIUM,
-            why="a program that starts a shell or script host conceals it",
+            why="starting a shell or script host through another program conceals it",
             value=arguments,
             techniques=("T1202",),
         )

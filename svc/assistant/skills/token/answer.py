@@ -82,7 +82,7 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
     names = {finding.facts.name for finding in with_facts(findings, TokenWeakness)}
     steps = []
     if names & {"unsigned", "zero_signature"}:
-        steps.append("Send the token to a test system of yours: a service that accepts it does not verify signatures.")
+        steps.append("Send the token to a test system: a service that accepts it does not verify signatures.")
     if "weak_secret" in names:
         steps.append(
             "Replace the secret, end all sessions, and search the logs for claims that your service never issued."

@@ -203,7 +203,7 @@ def _time_flaws(token: DecodedToken, now: datetime | None) -> Iterator[TokenFlaw
     moment = now.astimezone(UTC).timestamp()
     if expires is not None and expires < moment:
         words = f"expired {_span(moment - expires)} before {now.date().isoformat()}"
-        yield TokenFlaw("expired", Severity.INFO, words, "exp", "A verifier that still accepts it does not check.")
+        yield TokenFlaw("expired", Severity.INFO, words, "exp", "A verifier that accepts it does not check expiry.")
     for name, words in (("nbf", "is not valid yet"), ("iat", "was issued in the future")):
         start = _seconds(claims.get(name))
         if start is not None and start > moment + 300:

@@ -81,7 +81,7 @@ def inspect(content: str, /, *, source: str, now: str = "") -> Iterator[ToolEven
         unit="token",
         understood=len(seen),
         total=len(seen) + len(unread),
-        looked_for="weak algorithms and secrets, headers that an attacker chooses, long validity, disclosed secrets",
+        looked_for="weak algorithms and secrets, attacker-controlled headers, long validity, disclosed secrets",
         not_covered="signatures were not verified, which needs the key",
     )
 
@@ -93,7 +93,7 @@ def _gaps(read: int, unread: int, *, has_date: bool) -> Iterator[Gap]:
             in_headline=True,
         )
     elif unread:
-        yield Gap(text=f"{unread:,} tokens have a header that cannot be read: cut, damaged, or not a token")
+        yield Gap(text=f"{unread:,} tokens have an unreadable header: truncated, damaged, or not a token")
     elif not read:
         yield Gap(text="no token was found")
     if read and not has_date:
@@ -129,7 +129,7 @@ def _inspect_token(raw: str, number: int, evidence: Evidence, now: datetime | No
                 number, "the claims are not a JSON object: damaged, cut, or another kind of content", evidence
             )
         if len(parts) == 2:
-            yield _damage(number, "the third part, the signature, is cut off", evidence)
+            yield _damage(number, "the signature (third part) is truncated", evidence)
         yield from _weak_secret(raw, token, number, evidence)
     for flaw in token_flaws(token, now):
         yield _weakness(number, flaw, evidence)

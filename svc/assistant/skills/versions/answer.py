@@ -80,7 +80,7 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
     steps = []
     if any(one.is_affected for one in results):
         steps.append(
-            "Check the advisory for the first fixed version; distributions also backport fixes without changing it."
+            "Check the advisory for the first fixed version; distributions also backport fixes to old versions."
         )
     if any(one.is_ecosystem_guessed and one.doubts for one in results):
         steps.append("Name the package's ecosystem (PyPI, npm, Maven, Debian, …): each orders versions differently.")

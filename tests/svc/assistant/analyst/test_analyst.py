@@ -88,7 +88,7 @@ async def test_an_ask_it_cannot_do_is_said_with_what_it_can(analyst):
     steps, markdown = await ask(analyst, "who owns 192.0.2.7, what is its reputation?")
     assert markdown.startswith("**Not answered.**")
     assert "who owns an address" in markdown
-    assert "brute-forced" in markdown
+    assert "Attach the file or paste the text" in markdown
     assert [step.title for step in steps if step.message_type == MessageType.SOURCE] == [COVERAGE_TITLE]
 
 

@@ -16,7 +16,7 @@ ARTICLE = "Extract the indicators from this:\n\nThe loot was saved as JSON in a 
     ("prompt", "kind", "left"),
     [
         pytest.param("as JSON", AnswerFormat.JSON, "", id="alone"),
-        pytest.param("and now as a table, please", AnswerFormat.TABLE, "and now, please", id="politely"),
+        pytest.param("and now as a table, please", AnswerFormat.TABLE, "", id="politely"),
         pytest.param("Which sources failed? as csv", AnswerFormat.CSV, "Which sources failed?", id="after a question"),
         pytest.param(
             "Extract the indicators, in JSON format.", AnswerFormat.JSON, "Extract the indicators.", id="in JSON"

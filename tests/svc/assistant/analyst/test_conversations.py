@@ -165,8 +165,8 @@ async def test_a_tool_that_has_not_run_yet_reads_the_file():
     ("question", "language", "part"),
     [
         ("wie viele fehlversuche hatte root?", "de", "30 failed logins"),
-        ("fasse in zwei Sätzen für meinen Chef zusammen", "de", r"\A[^\n]+\n\Z"),
-        ("ist 192.0.2.99 im log?", "de", "Nein"),
+        ("fasse in zwei Sätzen für meinen Chef zusammen", "de", r"\A\*[^\n]+\*\n\n[^\n]+\n\Z"),
+        ("ist 192.0.2.99 im log?", "de", r"\bNo:"),
         ("quels comptes ?", "fr", "(?s)root.*bob"),
         ("et maintenant ?", "fr", "mara"),
         ("compara root y bob", "es", "(?s)30.*12"),
@@ -191,3 +191,57 @@ async def test_two_files_are_both_known():
     }.items():
         asked = await ask(question, *files, history=session)
         assert all(part in asked.markdown for part in parts), asked.markdown
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("which accounts were compromised?", "**1 account** in `auth.log`:\n\n- `mara`"),
+        ("how many users got hacked?", "**1 account**"),
+        ("how many accounts were attacked?", "**4 accounts**"),
+        ("how many accounts got in?", "**2 accounts**"),
+        ("how many accounts were locked?", "**Question not understood:**"),
+        ("how many addresses were seen?", "**4 addresses**"),
+        ("was the root account compromised?", "**Possibly:**"),
+        ("is the root user hijacked?", "**Possibly:**"),
+        ("was the deploy account compromised?", "**No finding is about `deploy`**"),
+        ("has the backup user been taken over?", "**No finding is about `backup`**"),
+        ("did the attacker get in?", "**Yes:** `mara logged in"),
+    ],
+)
+async def test_a_question_is_not_replaced_by_an_easier_one(question, answer):
+    asked = await last_of("auth", question)
+    assert asked.markdown.startswith(answer), asked.markdown
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "was the deploy account compromised?",
+        "did zoe get in?",
+        "was user deploy broken into?",
+        "has the account of carol been hacked?",
+        "is the 'www-data' login compromised?",
+    ],
+)
+async def test_the_compromise_of_another_account_is_no_yes(question):
+    asked = await ask(question, EVIDENCE["auth"].file)
+    assert asked.markdown.startswith("**Cannot tell**"), asked.markdown
+    assert "Yes" not in asked.markdown.partition("<details>")[0]
+
+
+@pytest.mark.parametrize(
+    "question", ["was nobody let in last weekend?", "any logins on the weekend?", "who failed on monday?"]
+)
+async def test_a_log_without_a_year_has_no_days_of_the_week(question):
+    asked = await ask(question, EVIDENCE["auth"].file)
+    assert asked.markdown.startswith("**Cannot tell**"), asked.markdown
+    assert "states no year" in asked.markdown.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    "question", ["thanks, what is mimikatz?", "hello, what is kerberoasting", "hi: what is an IDS?"]
+)
+async def test_a_question_after_a_greeting_is_a_question(question):
+    asked = await ask(question)
+    assert not asked.markdown.startswith(("Hello", "You're welcome", "**This analyst")), asked.markdown

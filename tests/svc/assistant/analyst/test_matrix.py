@@ -6,6 +6,7 @@ was planted in the evidence: an answer may miss it, but must not deny it.
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 
@@ -16,6 +17,7 @@ from tests.support import captures, incident
 from tests.support.evidence_kinds import ATTACKER, KINDS
 from tests.support.inline_analyst import Asked, ask
 from tests.support.program_files import archive, elf, pdf
+from tests.support.sampling import sampled
 
 HAPPENED = "What happened?"
 ENTERED = "Did anyone get in?"
@@ -108,8 +110,7 @@ def check_contract(asked: Asked, file: str) -> None:
         assert asked.answer.status is not AnswerStatus.ANSWERED
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "question"), sampled(itertools.product(CASES, QUESTIONS), 170))
 async def test_no_answer_reassures_wrongly(name, question):
     file, content = CASES[name]
     asked = await ask(question, (file, content))

@@ -9,11 +9,11 @@ import re
 
 import pytest
 
-from svc.assistant.analyst.translation import languages, translated
+from svc.assistant.findings import Severity
 from svc.untrusted.markdown import plain_text, safe_markdown
-from svc.untrusted.markup import fold
 from tests.support.evidence_kinds import KINDS
 from tests.support.inline_analyst import Asked, ask
+from tests.svc.assistant.analyst.test_ratings import is_rated, worst
 
 OPENING_LINES = 16  # paragraphs and items, each at most a few lines on the page
 OPENING_CHARS = 3_200  # what fits above the folds at 1440 x 900 with a picture
@@ -83,11 +83,12 @@ async def test_each_event_is_a_fact_once(answers: dict[str, Asked], name: str):
     assert len(set(places)) == len(places)
 
 
-@pytest.mark.parametrize("language", languages())
-def test_translated_titles_are_folds(language: str):
-    titles = ["1 limitation", "2 limitations", "3 further steps", "What was read", "2 sources of failed logins"]
-    raw = "\n\n".join(fold(title, "a") for title in titles)
-    assert safe_markdown(translated(raw, language)).count("<details>") == len(titles)
+@pytest.mark.parametrize("name", KINDS)
+async def test_a_verdict_states_severity_and_confidence(answers: dict[str, Asked], name: str):
+    answer = await asked(answers, name)
+    opening = [line for line in answer.markdown.partition("\n**")[0].splitlines() if "**" in line]
+    severity = worst(answer.findings)
+    assert severity is Severity.INFO or any(is_rated(line, severity) for line in opening), opening
 
 
 async def test_what_was_not_examined_or_read_in_part_stays_in_the_opening():

@@ -231,7 +231,7 @@ def fault(case: Case, told: Told) -> str:
     except (AssertionError, ValueError, TypeError, IndexError, KeyError, ElementTree.ParseError) as error:
         return f"not obeyed ({type(error).__name__}: {str(error)[:80]!r})"
     truth = case.task.truth
-    if case.kind == "yes_no" and case.task.key in ("verdict", "classification"):
+    if case.task.key in ("verdict", "classification") and (case.kind == "yes_no" or _names_no_value(case)):
         truth = "yes"
     if truth == UNKNOWN:
         if value not in _BLANKS:
@@ -243,6 +243,13 @@ def fault(case: Case, told: Told) -> str:
     elif value != truth and value not in _SHORT.get(truth, ()):
         return f"{value!r}, not {truth!r}"
     return "" if _is_clean(case, told) else f"the example {case.task.example!r} is taken as evidence"
+
+
+def _names_no_value(case: Case) -> bool:
+    """Whether a box or a tag is for "your answer": that to "Is this mail phishing?" is yes."""
+    words = f"{case.prompt}\n{case.system}"
+    names = (case.task.noun, f"{{{case.task.example}}}", f">{case.task.example}<")
+    return case.kind in ("boxed", "tag") and not any(name in words for name in names)
 
 
 def _is_clean(case: Case, told: Told) -> bool:

@@ -164,13 +164,13 @@ QUESTIONS = [
     ("is `find / -perm -4000 -type f 2>/dev/null` malicious?", "", "script"),
     ("how do I detect pass-the-hash?", "", "attack"),
     ("CVE-2021-44228 details pls", "", "cve"),
-    ("is 8.8.8.8 malicious?", "", ""),
+    ("is 8.8.8.8 malicious?", "", "indicators"),
     ("Classify the vulnerability: 'SQL injection in the login form lets attackers run SQL.'", "", "weakness"),
     ("Is 1.10.0 in >=1.9, <1.10?", "", "versions"),
     ("e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855", "", "hash_kind"),
     ("hello", "", ""),
     ("what can you do?", "", ""),
-    ("what's the weather", "", "attack"),
+    ("what's the weather", "", ""),
 ]
 
 

@@ -4,14 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from svc.assistant.analyst.contract import SkillResult
-from svc.assistant.analyst.story import STORY_LINES, story, timeline
-from svc.assistant.findings import AnyFinding, Coverage, Evidence, FactsT, Finding, Severity
+from svc.assistant.analyst.correlation.story import NOTHING_CONNECTS, STORY_LINES, story, timeline
+from svc.assistant.findings import (
+    AnyFinding,
+    Coverage,
+    Evidence,
+    FactsT,
+    Finding,
+    NameOccurrence,
+    NameSort,
+    NamesSeen,
+    Severity,
+)
 from svc.assistant.skills.answer_parts import folded
 from svc.assistant.skills.catalogue import skill_named
 from svc.assistant.skills.events.findings import RuleHit
 from svc.assistant.skills.logins.findings import AuthSummary
 from svc.assistant.skills.pcap.findings import PcapUpload
+
+ATTACKER = "192.0.2.7"
+"""In all findings, so that their inputs are connected."""
 
 
 def made(facts: type[FactsT], **fields: object) -> FactsT:
@@ -20,7 +35,7 @@ def made(facts: type[FactsT], **fields: object) -> FactsT:
 
 
 def finding(title: str, source: str, first: str | None, severity: Severity = Severity.HIGH) -> AnyFinding:
-    facts = made(PcapUpload, first=first)
+    facts = made(PcapUpload, first=first, client=ATTACKER)
     return Finding(
         title=title, facts=facts, severity=severity, evidence=(Evidence(source=source, excerpt="", record=7),)
     )
@@ -87,10 +102,12 @@ def shown(results: Sequence[SkillResult]) -> str:
 
 def test_a_rule_that_matched_names_its_host_and_its_span():
     facts = made(RuleHit, first="2026-11-20T10:00:00Z", last="2026-11-20T10:05:00Z", hosts=["ws-17"])
+    seen = NamesSeen(names=(NameOccurrence(NameSort.ADDRESS, ATTACKER, 1, 3, ""),), has_records=True)
     evidence = (Evidence(source="e.evtx", excerpt="", record=3),)
     hit = Finding(title="LSASS dump", facts=facts, severity=Severity.CRITICAL, evidence=evidence)
     assert told([result(hit, skill="events")]) == [("2026-11-20T10:00:00+00:00", "LSASS dump on ws-17")]
-    text = shown([result(hit, skill="events"), result(finding("y", "b.log", None))])
+    matched = msgspec.structs.replace(result(hit, skill="events"), names_seen=(("e.evtx", seen),))
+    text = shown([matched, result(finding("y", "b.log", None))])
     assert "1. 2026-11-20 10:00:00 to 10:05:00 UTC LSASS dump on ws-17 (critical; `e.evtx` record 3)" in text
 
 
@@ -150,3 +167,19 @@ def test_what_evidence_says_stays_text():
     assert "<b>" not in text
     assert "**bold**" not in text
     assert "](http" not in text
+
+
+def test_moments_that_nothing_connects_are_one_timeline_and_no_story():
+    def by(client: str, name: str, clock: str) -> SkillResult:
+        facts = made(PcapUpload, first=f"2026-11-20T{clock}Z", client=client)
+        found = Finding(
+            title=name, facts=facts, severity=Severity.HIGH, evidence=(Evidence(source=name, excerpt="", record=1),)
+        )
+        return result(found)
+
+    results = [by("192.0.2.7", "a.log", "10:00:00"), by("192.0.2.8", "b.log", "09:00:00")]
+    told = story(results)
+    assert told.lead == told.lines == ""
+    assert told.links == NOTHING_CONNECTS
+    assert [fold.title for fold in told.folds] == ["2 moments"]
+    assert story(results, is_one_case=True).lead.startswith("**What happened, across 2 inputs**")

@@ -1,4 +1,4 @@
-"""Findings as data: each value is a finding's, what none has is said to be unknown, nothing ends its block."""
+"""Findings as data: each value is a finding's, what none has is called unknown, nothing ends its block."""
 
 import csv
 import io

@@ -8,25 +8,16 @@ import pytest
 
 from svc.messages import AnswerStatus
 from tests.support.inline_analyst import Asked, ask
+from tests.support.sampling import sampled
 from tests.support.wording_evidence import EVIDENCE
 from tests.support.wordings import CASES, SOFT, UNKNOWN, YES, Wording
 from tests.svc.assistant.analyst.test_matrix import headline
 
 UNANSWERED = (AnswerStatus.NOT_ANSWERED, AnswerStatus.NOT_EXAMINED)
-_YES = r"(?:yes|ja|oui|sí|はい)\b"
-_POSSIBLY = r"(?:possibly|möglicherweise|possiblement|posiblemente|可能性あり)"
-_UNKNOWN = (
-    r"(?:no sign|nothing found|cannot tell|not examined|not answered|only searched"
-    r"|kein anzeichen|nichts gefunden|nicht feststellbar)"
-)
-_FIRST = {YES: _YES, SOFT: f"(?:{_YES}|{_POSSIBLY})", UNKNOWN: _UNKNOWN}
-_OPEN_LEADS = {
-    "en": r"not examined|not answered|only searched|cannot tell",
-    "de": "nicht untersucht|nicht beantwortet|nicht feststellbar",
-    "fr": "non examiné|sans réponse|impossible à dire",
-    "es": "no examinado|sin respuesta|no se puede determinar",
-    "ja": "未検査|回答なし|判断できません",
-}
+_YES = r"yes\b"
+_UNKNOWN = "(?:no sign|nothing found|cannot tell|not examined|not answered|only searched)"
+_FIRST = {YES: _YES, SOFT: f"(?:{_YES}|possibly)", UNKNOWN: _UNKNOWN}
+_OPEN_LEAD = "not examined|not answered|only searched|cannot tell"
 SKILL_NAMES = {"decode": "Decoding", "auth_log": "Logins"}
 ALL = [
     pytest.param(wording, id=f"{case}-{half}-{number}")
@@ -37,12 +28,12 @@ ALL = [
 
 
 def lead_of(asked: Asked) -> str:
-    """The headline without the count of findings in another language, and with its defanged addresses restored."""
+    """The headline without the notice in another language, and with its defanged addresses restored."""
     text = re.sub(r"\\?\[\\?\.\\?\]", ".", headline(asked))
     return re.sub(r"\A\*(?!\*)[^\n]*\*\n+", "", text)
 
 
-@pytest.mark.parametrize("wording", ALL)
+@pytest.mark.parametrize("wording", sampled(ALL, 60))
 async def test_wording(wording: Wording):
     files = [EVIDENCE[wording.evidence]] if wording.evidence else []
     asked = await ask(wording.question, *files, language=wording.language)
@@ -72,7 +63,7 @@ async def test_wording(wording: Wording):
 def check_unanswered(asked: Asked, wording: Wording, lead: str) -> None:
     """Nothing was read that could answer: it says so, and makes no findings of the words of the question."""
     assert asked.findings == [], asked.findings
-    assert re.search(rf"\A\W*(?:{_OPEN_LEADS[wording.language]})", lead, re.IGNORECASE), lead
+    assert re.search(rf"\A\W*(?:{_OPEN_LEAD})", lead, re.IGNORECASE), lead
     is_searched = wording.evidence == "listing"  # a text: it was at least searched for indicators
     assert asked.answer.status in (*UNANSWERED, *([AnswerStatus.PARTLY_ANSWERED] if is_searched else []))
 

@@ -76,7 +76,7 @@ def test_what_matters_most_comes_first():
         ("hiberfil.sys", "unknown", "", "memory image"),
         ("host.E01", "unknown", "", "disk image"),
         ("var/log/wtmp", "unknown", "", "binary login records"),
-        ("x", "registry_hive", "application/x-ms-registry-hive", "Windows registry hive"),
+        ("x", "chm", "application/vnd.ms-htmlhelp", "compiled help file"),
         ("x.tif", "tif", "image/tiff", "image/tiff"),
         ("x", "unknown", "application/octet-stream", ""),
     ],

@@ -45,7 +45,7 @@ def injections(half):
 
 
 def rotated(half, count):
-    """``count`` texts of a half, each in another format than the one before."""
+    """``count`` texts of a half, each in a format that differs from the one before."""
     return list(zip(itertools.cycle(KINDS), injections(half)[:: 150 // count], strict=False))
 
 

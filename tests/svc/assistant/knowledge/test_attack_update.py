@@ -83,6 +83,7 @@ def test_withdrawn_ids_resolve_through_chains_of_successors() -> None:
     assert [(one.id, one.name, one.to) for one in table.moved] == [
         ("T1001", "Old", "T1059"),
         ("T1002", "Middle", "T1059"),
+        ("T1043", "Gone", ""),
     ]
     assert [one.id for one in table.techniques] == ["T1059"]
 
@@ -104,6 +105,14 @@ def test_a_renamed_tactic_keeps_its_old_name_as_an_alias() -> None:
     assert list(tactics) == ["TA0002", "TA0005", "TA0112"]
     assert "defense-evasion" in tactics["TA0005"].aliases
     assert not {"stealth", "defense-impairment"} & set(tactics["TA0005"].aliases)
+    assert {tactics[one].formerly for one in ("TA0005", "TA0112")} == {"Defense Evasion"}
+
+
+def test_a_renamed_technique_keeps_its_earlier_name() -> None:
+    names = {
+        one.id: one.formerly for one in read(bundle(pattern("T1211", "Exploitation for Calm", "stealth"))).techniques
+    }
+    assert names == {"T1059": "Command and Scripting Interpreter", "T1211": "Exploitation for Stealth"}
 
 
 def test_the_users_table_takes_precedence_over_the_shipped_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

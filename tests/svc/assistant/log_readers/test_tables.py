@@ -268,10 +268,22 @@ def test_repeated_messages_in_a_column_count_as_often_as_they_say():
     assert [f.facts.failures for f in found if f.kind == "logon_source"] == [21]
 
 
-UNREAD = {
+NOW_READ = {
     "super timeline": ["datetime", "timestamp_desc", "source", "source_long", "message", "parser", "display_name"],
     "Autoruns export": ["Time", "Entry Location", "Entry", "Enabled", "Launch String"],
     "registry export of RECmd": ["HivePath", "KeyPath", "ValueName", "ValueData", "LastWriteTimestamp"],
+}
+
+
+@pytest.mark.parametrize("name", NOW_READ)
+def test_exports_of_forensic_tools_are_read_record_by_record(name):
+    content = table(NOW_READ[name], [["2026-11-20 10:00:00"] * len(NOW_READ[name])] * 3)
+    [*_, coverage] = inspect(io.BytesIO(content), source="x.csv")
+    assert isinstance(coverage, Coverage)
+    assert (coverage.read_as, coverage.understood, coverage.total) == (f"{name} (mapped columns)", 3, 3)
+
+
+UNREAD = {
     "table of vulnerabilities": ["Plugin ID", "CVE", "CVSS", "Risk", "Host"],
 }
 
@@ -292,3 +304,15 @@ def test_a_table_without_events_says_which_columns_it_has():
 
 def test_a_carriage_return_within_the_first_line_is_no_table():
     assert not recognise(b"time,user\rname,result\n2026-11-20,jo,ok\n").is_events
+
+
+def test_records_without_a_column_of_their_kind_are_not_read():
+    login = {
+        "eventType": "user.session.start",
+        "actor": {"alternateId": "ann@example.org"},
+        "outcome": {"result": "FAILURE"},
+        "published": "2026-11-20T01:00:00Z",
+    }
+    content = json.dumps([login, {"foo": 1}, {"Records": "no"}, login]).encode()
+    [covered] = [one for one in inspect(io.BytesIO(content), source="okta.json") if isinstance(one, Coverage)]
+    assert (covered.understood, covered.total) == (2, 4)

@@ -16,6 +16,7 @@ from svc.assistant.model.conversation import ModelFailureError
 from svc.assistant.turn import Answer, Turn
 from svc.errors import UpstreamError
 from tests.support.hostile_model import EVENTS, HELD, OPEN, Attack, HostileModel, endless_line
+from tests.support.sampling import sampled
 
 SECONDS = 3.0
 MAX_BYTES = 150_000_000
@@ -75,7 +76,7 @@ async def failure_of(assistant: ModelAssistant) -> str:
     return ""
 
 
-@pytest.mark.parametrize("attack", [*OPEN, *HELD], ids=lambda attack: attack.__name__)
+@pytest.mark.parametrize("attack", sampled([*OPEN, *HELD], 10), ids=lambda attack: attack.__name__)
 async def test_a_hostile_response_is_bounded_in_memory_and_time(analyst, hostile: StartModel, attack: Attack):
     seconds = 20.0 if attack is endless_line else SECONDS  # long enough to receive all of it
     assistant = ModelAssistant(configuration(hostile(attack), seconds=seconds), analyst=analyst)

@@ -1,4 +1,4 @@
-"""A model calls tools of the asker's own: through the whole service, with a real client that runs them."""
+"""A model calls the asker's own tools: through the whole service, with a real client that runs them."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ async def test_the_model_is_offered_the_tool_calls_it_and_gets_its_value(start_u
     assert ran == [LocalToolCall(name="owner_of", arguments={"host": "web1"})]
     offered = {tool["function"]["name"]: tool["function"] for tool in upstream.requests[0]["tools"]}
     assert offered["owner_of"]["parameters"] == SCHEMA | {"additionalProperties": False}
-    assert offered["owner_of"]["description"] == "Says who owns a host. (a tool of the user's own)"
+    assert offered["owner_of"]["description"] == "Says who owns a host. (one of the user's own tools)"
     assert "tools of their own" in upstream.requests[0]["messages"][0]["content"]
     [told] = tool_results(upstream.requests[1])
     head, mark, value, again = told.splitlines()
@@ -108,7 +108,7 @@ async def test_the_model_receives_errors_and_refusals_and_the_turn_continues(sta
 
     upstream = start_upstream(CALL, says("I may not look."))
     assert answer_of(await ask(ask_model(upstream), "who?", run, is_allowed=False)) == "I may not look.\n"
-    assert "the user does not allow it" in tool_results(upstream.requests[1])[0]
+    assert "the user denied the call" in tool_results(upstream.requests[1])[0]
 
 
 async def test_a_value_cannot_close_its_markers_and_is_bounded(start_upstream, ask_model):

@@ -138,7 +138,7 @@ async def test_the_tools_verdict_leads_if_the_model_denies_it(start_upstream, as
 async def test_the_analysts_tools_read_what_the_model_did_not(start_upstream, assistant_for):
     upstream = start_upstream(says("Nothing suspicious."))
     steps, answer = await ask(assistant_for(upstream), "who got in?", file_of())
-    assert "the model examined none of the evidence: the analyst's tools do" in texts(steps)
+    assert "the model examined no evidence; running the analyst's tools instead" in texts(steps)
     assert {finding.kind for finding in findings_of(steps)} >= {"auth_source"}
     assert answer.markdown.splitlines()[0].endswith("with their evidence.**")
 
@@ -444,7 +444,7 @@ FAILURES = [
     pytest.param([sends('{"a": 1}', "application/json")], "its response is incomplete", 1, id="other JSON"),
     pytest.param(
         [sends(b"no", "text/event-stream", content_encoding="gzip")],
-        "its response is compressed, which it was asked not to do",
+        "its response is compressed, although an uncompressed one was requested",
         1,
         id="no gzip",
     ),
@@ -689,6 +689,16 @@ async def test_experimental_tools_are_offered_only_to_the_experimental_model(sta
     await ask(assistant_for(upstream), "hello", use_experimental=True)
     stable, experimental = ({t["function"]["name"] for t in r["tools"]} for r in upstream.requests)
     assert "auth_log" in stable <= experimental
+
+
+async def test_disabled_tools_are_not_offered_and_the_answer_says_what_was_left_out(start_upstream, assistant_for):
+    upstream = start_upstream(says("Nothing."))
+    _, answer = await ask(
+        assistant_for(upstream), "Were accounts brute-forced?", file_of(), disabled_tools=frozenset({"auth_log"})
+    )
+    assert "auth_log" not in {tool["function"]["name"] for tool in upstream.requests[0]["tools"]}
+    assert answer.markdown.startswith("**Left out:** the tool Logins (`auth_log`) is disabled in this session")
+    assert answer.status is not AnswerStatus.ANSWERED
 
 
 async def test_available_models_or_the_reason_for_none_are_listed(start_upstream, configuration_of):

@@ -43,6 +43,7 @@ SOURCES = {
         True,
     ),
     "part of a category": (LogSource("windows", "", "registry_event"), {"category": "registry_set"}, True),
+    "DNS of any source": (LogSource("", "", "dns"), {"product": "zeek", "category": "dns_query"}, True),
     "part is not the whole": (LogSource("windows", "", "registry_set"), {"category": "registry_add"}, False),
 }
 
@@ -101,6 +102,23 @@ def test_the_host_name_and_the_event_id_are_fields():
     condition = Every((Check("Computer", "equals", ("pc",)), Check("EventID", "equals", ("4624",))))
 
     assert hits([rule(condition)], [event()]) == [("Tried", 1)]
+
+
+def test_names_of_fields_may_differ_by_case():
+    condition = Every((Check("actor.alternateid", "equals", ("eve",)), Check("no such field", "null")))
+    events = [
+        event(1, product="okta", fields={"actor.alternateId": "Eve"}),
+        event(2, product="okta", fields={"actor.alternateid": "eve", "actor.alternateId": "bob"}),
+        event(3, product="okta", fields={"ACTOR.alternateId": "bob"}),
+    ]
+
+    assert hits([rule(condition)], events) == [("Tried", 1), ("Tried", 2)]
+
+
+def test_the_wrapper_of_a_record_may_be_missing():
+    condition = Check("data.protoPayload.methodName", "equals", ("setiampolicy",))
+
+    assert hits([rule(condition)], [event(product="gcp", fields={"protoPayload.methodName": "SetIamPolicy"})])
 
 
 UNUSABLE = {

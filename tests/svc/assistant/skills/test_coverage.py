@@ -35,9 +35,13 @@ WORDINGS = {"behaviours", "weakness"}
 UNDERSTOOD: dict[str, frozenset[str]] = {
     "auth_log": frozenset({"auth.log"}),
     "events": frozenset({"auth.log", "syslog", "web log", "windows xml", "evtx"}),
+    "host_artefacts": frozenset({"registry hive", "login records"}),
     "archive": frozenset({"zip"}),
     "pcap": frozenset({"pcap"}),
     "mail": frozenset({"mail", "half a mail"}),
+    "threat_intel": frozenset(),  # none of these is threat intelligence
+    "indicator_search": frozenset(),  # without a list nothing is searched
+    "yara": frozenset(),  # without rules nothing is scanned
     "indicators": TEXTS,
     "decode": frozenset({"base64"}),
     "cvss": frozenset({"cvss"}),
@@ -53,7 +57,7 @@ UNDERSTOOD: dict[str, frozenset[str]] = {
     "attack": frozenset({"attack question"}),
     "behaviours": frozenset({"report"}),
     "weakness": frozenset({"weakness"}),
-    "cve": frozenset(),  # without a catalog nothing is known about a CVE
+    "cve": frozenset({"cve"}),
     "hash_kind": frozenset({"hash"}),
 }
 """What each skill understands."""
@@ -66,7 +70,10 @@ EITHER: dict[str, frozenset[str]] = {
     "decode": frozenset(
         {"pem", "half a pem", "jwt", "half a jwt", "powershell", "hash", "mail", "half a mail", "pdf", "half a pdf"}
     ),
-    "script": frozenset({"base64", "dockerfile", "python"}),  # commands within
+    "script": frozenset(
+        {"base64", "dockerfile", "python", "hash"}
+    ),  # commands within; "$6$…" begins as a variable does
+    "cvss": frozenset({"weakness"}),  # describes a vulnerability, whose score is estimated
     "code_review": frozenset({"powershell", "shell script"}),  # shell is recognised by its first line
     "pdf": frozenset({"half a pdf"}),
     "office": frozenset({"half a ole", "half a docx"}),

@@ -48,7 +48,7 @@ def part(value: object) -> str:
 def test_phishing_is_reported_with_reasons_checks_and_route():
     found = triaged(TRAPS["bank, plain text, foreign domain"])
     verdict = mail_section.verdict(found)
-    assert verdict.startswith("**Phishing** (score ")
+    assert verdict.startswith("**Phishing** (high, high confidence; score ")
     body = mail_section.body(found)
     assert "`softfail`" in body
     assert "as recorded" in body

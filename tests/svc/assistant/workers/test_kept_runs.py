@@ -92,7 +92,7 @@ async def test_a_further_job_yields_the_same_without_running_and_says_so():
         item for item in first if not isinstance(item, Progress)
     ]
     assert [item.text for item in again if isinstance(item, Progress)] == [
-        "a.log: read for an earlier question, using what was found then"
+        "a.log: already read for an earlier question, using those findings"
     ]
 
 

@@ -3,6 +3,7 @@
 import asyncio
 import bz2
 import gzip
+import multiprocessing.process
 import os
 import subprocess
 import sys
@@ -13,14 +14,15 @@ import pytest
 
 from svc.assistant.findings import Finding, Gap, InputKind, Progress
 from svc.assistant.skills.cvss.findings import AllowedRow, CvssBroken
-from svc.assistant.workers.payer import PAYER, Payer
+from svc.assistant.workers import pool
+from svc.assistant.workers.payer import PAYER, STOP, TURN_END, Payer, StopRequest
 from svc.assistant.workers.pool import Job, Limits, Workers
 from svc.errors import UnavailableError
 
 TOOLS = """
 import os, signal, time
 from svc.assistant import knowledge
-from svc.assistant.findings import Finding, Gap, Progress
+from svc.assistant.findings import Coverage, Finding, Gap, Progress
 from svc.assistant.skills.cvss.findings import AllowedRow, CvssBroken
 
 def facts(text):
@@ -45,6 +47,21 @@ def table(text, *, source):
 def count(lines, *, source):
     for number, line in enumerate(lines, start=1):
         yield Progress(text=f"{number} {len(line)} {line[:20]}")
+
+def slowly_counted(lines, *, source):
+    for number, line in enumerate(lines, start=1):
+        time.sleep(0.001)
+        if number % 1_000 == 1:
+            yield Progress(text=f"line {number}")
+    yield Finding(title=str(number), facts=facts(""))
+    yield Coverage(read_as="log", unit="line", understood=number, total=number, looked_for="x")
+
+def slowly(lines, *, source):
+    number = 0
+    for number, line in enumerate(lines, start=1):
+        time.sleep(0.001)
+    yield Finding(title=str(number), facts=facts(""))
+    yield Coverage(read_as="log", unit="line", understood=number, total=number, looked_for="x")
 
 def raises(text, *, source):
     yield Finding(title="found before", facts=facts(""))
@@ -118,7 +135,7 @@ async def run(workers, *args, **kwargs):
 
 
 async def until(condition):
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(30):
         while not condition():
             await asyncio.sleep(0.01)
 
@@ -192,7 +209,7 @@ async def test_a_bzip2_file_with_a_damaged_first_block_is_reported(workers, kind
         pytest.param("killed", Limits(), "SIGSEGV", id="segmentation fault"),
         pytest.param("hungry", Limits(memory_bytes=300_000_000), "300,000,000 bytes of memory", id="memory"),
         pytest.param("endless", Limits(cpu_seconds=1), "1 s of CPU time", id="processor time"),
-        pytest.param("asleep", Limits(wall_seconds=0.5), "after 0.5 s", id="wall time"),
+        pytest.param("asleep", Limits(wall_seconds=5), "after 5 s", id="wall time"),
         pytest.param("missing", Limits(), "missing", id="no such tool"),
     ],
 )
@@ -208,6 +225,72 @@ async def test_a_tool_that_dies_is_a_finding_and_the_next_one_works(function, li
 
 async def test_findings_before_a_crash_are_kept(workers):
     assert [item.kind for item in await run(workers, "raises")] == ["cvss_broken", "tool_failed"]
+
+
+async def test_a_tool_that_cannot_read_all_before_the_turns_end_reports_what_it_found(workers):
+    token = TURN_END.set(asyncio.get_running_loop().time() + 6)
+    content = b"x" * 999 + b"\n"  # the time is looked at after every 64 KiB
+    items = await run(workers, "slowly", content * 10_000, InputKind.LINES)
+    TURN_END.reset(token)
+    finding, coverage, gap = [item for item in items if not isinstance(item, Progress)]
+    assert 0 < int(finding.title) == coverage.understood < coverage.total == 10_000
+    assert coverage.is_cut
+    assert gap.text.startswith("only the first ")
+    assert gap.text.endswith("was read: the limit of 6 s")
+    assert gap.in_headline
+    assert gap.is_passing
+
+
+async def test_after_the_turns_time_no_tool_begins(workers):
+    token = TURN_END.set(asyncio.get_running_loop().time())
+    [failure] = await run(workers, "echo")
+    TURN_END.reset(token)
+    assert failure.facts.reason == "the time limit of the turn was reached before it began"
+    assert "It had reported no finding before that" in failure.why
+
+
+@pytest.fixture
+def stop():
+    request = StopRequest()
+    token = STOP.set(request)
+    yield request
+    STOP.reset(token)
+
+
+async def run_until_stopped(workers, stop, given):
+    """What a job yields if it is stopped once it has yielded something."""
+    items = []
+    async for item in workers.run(given):
+        if not items:
+            stop.request()
+        items.append(item)
+    return [item for item in items if not isinstance(item, Progress)]
+
+
+async def test_a_stopped_tool_reports_what_it_found_and_how_far_it_read(workers, stop):
+    content = (b"x" * 999 + b"\n") * 20_000
+    items = await run_until_stopped(workers, stop, job("slowly_counted", content, InputKind.LINES))
+    finding, coverage, gap = items
+    assert 0 < int(finding.title) == coverage.understood < coverage.total == 20_000
+    assert coverage.is_cut
+    assert gap.text.startswith("only the first ")
+    assert gap.text.endswith("was read: the question was cancelled")
+    assert gap.in_headline
+    assert gap.is_passing
+
+
+async def test_a_stopped_tool_that_does_not_end_is_killed_and_said_so(workers, stop, monkeypatch):
+    monkeypatch.setattr(pool, "STOP_SECONDS", 0.1)
+    [gap] = await run_until_stopped(workers, stop, job("endless"))
+    assert gap.text.startswith("not examined to its end: the question was cancelled")
+    assert gap.is_passing
+
+
+async def test_a_stopped_turn_begins_no_tool(workers, stop):
+    stop.request()
+    [gap] = await run(workers, "echo")
+    assert gap.text == "not examined: the question was cancelled before it was read"
+    assert gap.in_headline
 
 
 async def test_an_unreadable_file_does_not_reveal_its_path(workers, tmp_path):
@@ -240,11 +323,11 @@ async def test_cancelling_the_task_kills_the_process(workers):
 
 async def test_closing_the_pool_leaves_no_process(workers):
     async with aclosing(workers.run(job("asleep"))) as items:
-        forkserver = psutil.Process(int((await anext(items)).text)).parent()
+        parent = psutil.Process(int((await anext(items)).text)).parent()  # the forkserver, or this process
         await until(lambda: workers.idle == 2)
-        others = {child.pid for child in forkserver.children()}
+        others = {child.pid for child in parent.children()}
     await workers.close()
-    await until(lambda: not others & {child.pid for child in forkserver.children()})
+    await until(lambda: not others & {child.pid for child in parent.children()})
 
 
 async def test_too_many_findings_stop_the_tool():
@@ -271,6 +354,7 @@ async def test_a_queued_job_says_so_and_a_full_queue_rejects_jobs():
     await workers.close()
 
 
+@pytest.mark.posix("Windows has no limit on written files")
 async def test_tools_write_nothing(workers, tmp_path):
     failure = (await run(workers, "writes", str(tmp_path / "made").encode()))[-1]
     assert failure.kind == "tool_failed"
@@ -321,6 +405,16 @@ async def test_a_worker_reads_the_users_own_tables_first(workers, tmp_path, monk
     (tmp_path / "facts.toml").write_text("version = 'mine'")
     monkeypatch.setenv("SVC_KNOWLEDGE_DIR", str(tmp_path))
     assert await run(workers, "table", b"", InputKind.TEXT) == [Progress(text="version = 'mine'")]
+
+
+async def test_a_daemonic_process_cannot_start_workers(monkeypatch):
+    monkeypatch.setitem(multiprocessing.process.current_process()._config, "daemon", True)
+    async with AsyncExitStack() as stack:
+        workers = Workers()
+        await workers.start()
+        stack.push_async_callback(workers.close)
+        with pytest.raises(UnavailableError, match=r"a daemonic process cannot start others; run this in one that"):
+            await asyncio.wait_for(run(workers, "echo"), 20)
 
 
 MAIN = """

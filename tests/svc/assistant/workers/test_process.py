@@ -1,4 +1,4 @@
-"""What a limit cuts off before a tool sees it counts in the tool's coverage and is said at the top of the answer."""
+"""What a limit cuts off before a tool sees it counts in the tool's coverage and reported at the top of the answer."""
 
 from __future__ import annotations
 

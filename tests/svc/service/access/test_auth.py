@@ -143,7 +143,10 @@ def test_a_listed_origin_can_read_retry_after_the_session_id_and_the_answers_sta
         refused = http.get("/user/info")
     assert (refused.status_code, "retry-after" in refused.headers) == (429, True)
     exposed = refused.headers["access-control-expose-headers"].lower().split(", ")
-    assert exposed == ["retry-after", "x-session-id", "x-answer-status"]
+    limits = [
+        f"x-ratelimit-{what}-{name}" for what in ("limit", "remaining", "reset") for name in ("requests", "tokens")
+    ]
+    assert exposed == ["retry-after", "x-session-id", "x-answer-status", "x-ignored-parameters", *limits]
 
 
 HOSTS = {
@@ -169,6 +172,6 @@ def test_only_allowed_hosts_are_answered(bind, behind, configured, host, is_fine
 
 def test_the_database_has_neither_the_key_nor_the_question(service: ThreadService):
     register(service)
-    stored = b"".join(p.read_bytes() for p in service.database.parent.glob("service.db*") if p.is_file())
+    stored = b"".join(p.read_bytes() for p in service.folder.glob("service.db*") if p.is_file())
     assert service.key.encode() not in stored
     assert key_digest(service.key).encode() in stored

@@ -104,7 +104,7 @@ def test_a_hidden_key_opens_a_stream(service: ThreadService):
 
 
 def test_the_digest_alone_opens_nothing(service: ThreadService):
-    """Whoever reads the database has the digests, and not the keys."""
+    """A reader of the database has the digests, and not the keys."""
     header = sealed(service, "svc_" + "0" * 49, "GET", "/user/info", digest_of=service.key)
     assert get(service, "/user/info", header) == 401
 

@@ -301,7 +301,7 @@ def test_a_file_is_sent_as_bytes_that_no_browser_shows(service: ThreadService):
         http.post("/session/upload_file", params={"session_id": session_id, "filename": "a.html"}, content=content)
         params = {"session_id": session_id, "sha256": hashlib.sha256(content).hexdigest()}
         reply = http.get("/session/file", params=params)
-        (service.database.with_name("service.db.files") / stored_files(service)[0]).unlink()
+        (service.files / stored_files(service)[0]).unlink()
         gone = http.get("/session/file", params=params)
         upper = http.get("/session/file", params={**params, "sha256": params["sha256"].upper()})
 
@@ -314,7 +314,7 @@ def test_a_file_is_sent_as_bytes_that_no_browser_shows(service: ThreadService):
 
 
 def stored_files(service: ThreadService) -> list[str]:
-    return [path.name for path in service.database.with_name("service.db.files").iterdir()]
+    return [path.name for path in service.files.iterdir()]
 
 
 BAD_NAMES = {"empty": "", "slash": "a/b", "backslash": "a\\b", "dots": "..", "nul": "a\0b", "long": "a" * 256}
@@ -431,7 +431,7 @@ def test_deleting_erases_messages_and_files_from_the_disk(service: ThreadService
 
 
 def found_on_disk(service: ThreadService, word: bytes) -> list[str]:
-    return [p.name for p in service.database.parent.rglob("*") if p.is_file() and word in p.read_bytes()]
+    return [p.name for p in service.folder.rglob("*") if p.is_file() and word in p.read_bytes()]
 
 
 def test_a_logged_session_is_on_the_disk_and_an_unlogged_one_is_not(start_service):
@@ -514,3 +514,28 @@ def test_tokens_over_the_rate_limit_get_retry_after(service: ThreadService):
         refused = ask(http, session_id, "z")
     assert error_of(refused)[1] == "rate_limited"
     assert 1 <= int(refused.headers["Retry-After"]) <= 60
+
+
+NUL_BODIES = {
+    "name": ("/session/register", {"name": "a\0b"}, "name"),
+    "description": ("/session/register", {"description": "\0"}, "description"),
+    "instructions": ("/session/register", {"agents_config": {"assistant": {"instructions": "be\0"}}}, "agents_config"),
+    "new name": ("/session/update", {"id": "s", "name": "\0"}, "name"),
+    "comment": ("/session/feedback", {"session_id": "s", "type": "user_feedback", "comment": "\0"}, "comment"),
+    "group": ("/session/feedback", {"session_id": "s", "type": "user_feedback", "group_id": "\0"}, "group_id"),
+    "system message": (
+        "/chat/completions",
+        {"model": "stable", "messages": [{"role": "system", "content": "\0"}, {"role": "user", "content": "hi"}]},
+        "messages",
+    ),
+}
+
+
+@pytest.mark.parametrize(("path", "body", "param"), NUL_BODIES.values(), ids=NUL_BODIES)
+def test_a_text_that_not_every_database_stores_is_refused(service, path: str, body: dict[str, object], param: str):
+    with service.http() as http:
+        http.post("/session/register", json={"id": "s"})
+        refused = http.post(path, json=body)
+        assert http.get("/session/get", params={"session_id": "a\0b"}).status_code == 404
+    assert (refused.status_code, refused.json()["error"]["param"]) == (400, param)
+    assert "U+0000" in refused.json()["error"]["message"]

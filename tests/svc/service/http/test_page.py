@@ -209,7 +209,7 @@ def test_neither_code_nor_key_is_logged_or_kept(service: ThreadService, caplog: 
         code = code_of(service)
         key = start_of(enter(service, code).text)["api_key"]
     logged = "\n".join(str(record.__dict__) for record in caplog.records if record.name.startswith("svc"))
-    kept = b"".join(path.read_bytes() for path in service.database.parent.rglob("*") if path.is_file())
+    kept = b"".join(path.read_bytes() for path in service.folder.rglob("*") if path.is_file())
     assert "'path': '/'" in logged
     for secret in (code, key):
         assert secret not in logged
@@ -310,10 +310,26 @@ def test_a_client_without_gzip_gets_the_file_uncompressed(service: ThreadService
     assert "content-encoding" not in reply.headers
 
 
-def test_a_checkout_without_built_files_says_how_to_build_them(service: ThreadService, built: Path):
+def test_an_installation_without_built_files_says_how_to_get_them(service: ThreadService, built: Path):
     reply = httpx2.get(f"{service.base_url}/dist/swc.iife.js", trust_env=False)
     assert (reply.status_code, reply.json()["error"]["code"]) == (404, "not_found")
-    assert "npm run build" in reply.json()["error"]["message"]
+    assert "pip install --force-reinstall svc-jupyter" in reply.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("missing", page.FILES)
+def test_a_page_without_its_scripts_says_so_and_redeems_no_code(missing: str, service: ThreadService, built: Path):
+    shipped = Path(page.__file__).parents[1] / "unbuilt.html"
+    (built.parent / "unbuilt.html").write_text(shipped.read_text("utf-8"), encoding="utf-8")
+    for name in page.FILES.keys() - {missing}:
+        (built / name).write_text("", encoding="utf-8")
+    code = code_of(service)
+
+    for reply in (httpx2.get(f"{service.base_url}/", trust_env=False), post(service, {"origin": "null"}, code=code)):
+        assert (reply.status_code, reply.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        assert "The chat page is not installed" in reply.text
+        assert "pip install --force-reinstall svc-jupyter" in reply.text
+        assert "dist/" not in reply.text  # nothing that would be missing
+        assert "'self'" not in reply.headers["content-security-policy"]
 
 
 def test_nothing_else_of_the_package_is_served(service: ThreadService):

@@ -1,4 +1,4 @@
-"""The quotas where they are used: a real service, one key over its limit, another that is not affected."""
+"""The quotas in use: a real service, one key over its limit, another that is not affected."""
 
 from __future__ import annotations
 
@@ -272,7 +272,7 @@ def test_what_sessions_keep(start_service: StartService, setting: str, is_logged
 
 
 def folder_of(service: ThreadService) -> Path:
-    return service.database.with_name(f"{service.database.name}.files")
+    return service.files
 
 
 def test_uploads_at_the_same_time_do_not_exceed_the_disk_quota(start_service: StartService):

@@ -76,7 +76,7 @@ def test_streams_whose_keys_became_known_make_room_for_young_ones():
     desk = Desk(limit=1_000, per_peer=100)
     for _ in range(5):
         for one in desk.add(50):
-            one.account = "idler"  # known before the limits are told
+            one.account = "idler"  # known before the limits learn it
     assert desk.cut() == []
 
 

@@ -101,7 +101,7 @@ async def test_sigterm_closes_streams_with_1001_and_the_turn_continues_after_a_r
             rest = await read_turn(socket)
 
     assert seqs(rest) == list(range(3, 9))
-    assert rest[0]["content"] == "started again after a restart"
+    assert rest[0]["content"] == "started again after a service restart"
     assert rest[-2]["content"].startswith("one")
 
 
@@ -175,10 +175,10 @@ def test_an_idle_service_exits_unless_a_stream_is_open(tmp_path: Path):
 REFUSALS = {
     "plain http beyond loopback": (["--host", "0.0.0.0"], "--behind-proxy"),
     "half of a pair": (["--tls-cert", __file__], "--tls-key"),
-    "another database": (["--database", "postgres://x"], "sqlite:///PATH"),
+    "another database": (["--database", "mysql://x"], "sqlite:///PATH"),
     "no assistant": (["--assistant", "nowhere:Nothing"], "nowhere"),
     "assistant without a name": (["--assistant", "scripted"], "MODULE:NAME"),
-    "a database that is none": (["--database", f"sqlite:///{__file__}"], "database"),
+    "a file that is not a database": (["--database", f"sqlite:///{__file__}"], "database"),
     "a key file that holds none": (["--key-file", __file__], "contains no valid key"),
 }
 

@@ -35,7 +35,7 @@ FILES = {
     "hint for noise": (b"\x01\x02\x03\x99", "a", "application/x-mine", "application/x-mine", "x-mine"),
     "hint against content": (PE_HEAD, "a", "text/plain", PE, "pebin"),
     "text said to be a picture": (b"hello", "a", "image/png", "text/plain", "txt"),
-    "a hint that is none": (b"hello", "a", "../../x", "text/plain", "txt"),
+    "an invalid hint": (b"hello", "a", "../../x", "text/plain", "txt"),
 }  # fmt: skip
 
 

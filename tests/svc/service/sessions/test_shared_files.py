@@ -19,8 +19,8 @@ from svc.service.store.records import FileRecord
 from svc.service.store.sqlite import SqliteStore
 from tests.support.assistants.scripted import Echo
 from tests.support.live import StartService, ThreadService
+from tests.support.store_records import session
 from tests.support.wire_client import register
-from tests.svc.service.store.test_sqlite import session
 
 CONTENT = b"Nov 20 03:04:05 host sshd[7]: Failed password for root from 203.0.113.9 port 22 ssh2\n" * 40
 RESULT = "1" * 64
@@ -206,7 +206,7 @@ async def test_a_crash_between_any_two_steps_loses_and_leaves_nothing(disk: Disk
 
 async def old_database(disk: Disk, files: list[tuple[str, FileRecord, bytes]]) -> None:
     """A database of the version before files were shared, with one row and one file on the disk for each."""
-    folder = resources.files("svc.service.store") / "migrations"
+    folder = resources.files("svc.service.store") / "migrations" / "sqlite"
     with contextlib.closing(sqlite3.connect(disk.database)) as old:
         for name in sorted(entry.name for entry in folder.iterdir() if entry.name < "0006"):
             old.executescript((folder / name).read_text("utf-8"))
@@ -292,6 +292,6 @@ def test_unlogged_sessions_share_nothing(start_service: StartService):
     _, key = service.make_key("v")
     sessions = [register(service, key, can_log=can_log) for can_log in (True, False, False)]
     assert [upload(service, session_id, CONTENT, key) for session_id in sessions] == [200] * 3
-    folder = service.database.with_name("service.db.files")
+    folder = service.files
     assert [path.read_bytes() for path in folder.iterdir()] == [CONTENT]
     assert service.running.service.session_stores.memory.used_bytes == 2 * len(CONTENT)

@@ -78,7 +78,7 @@ async def use_everything(service: ProcessService, traces: Traces, key: str | Non
         comment = {"session_id": session_id, "type": "bug_report", "comment": traces.word()}
         assert http.post("/session/feedback", json=comment).is_success
         refuse_some(http, session_id, traces)
-    async with opened(service, session_id, key=key) as socket:
+    async with opened(service, session_id, None, key=key) as socket:
         await send(socket, message_type="query", content=f"Who was brute-forced? {traces.word()}", title=traces.word())
         while (await read(socket))["state"] != "end":
             assert is_logged or traces.found() == []

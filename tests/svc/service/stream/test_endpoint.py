@@ -6,7 +6,7 @@ import asyncio
 import json
 
 import pytest
-from websockets.asyncio.client import connect
+from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
 from svc.service.access.key_admin import revoke_key
@@ -33,8 +33,9 @@ async def test_without_after_a_client_gets_only_new_messages(service: ThreadServ
     session_id = register(service)
     async with opened(service, session_id) as first:
         await ask(first, "one")
-    async with opened(service, session_id) as second:
-        assert seqs(await ask(second, "two"))[0] == 7
+    async with opened(service, session_id, None) as second:
+        frames = await ask(second, "two", id="q2")
+        assert (seqs(frames)[0], frames[0]["message_type"], frames[0]["parent_id"]) == (8, "info", "q2")
 
 
 async def test_without_after_a_client_gets_a_running_turn_from_its_query_on(start_service):
@@ -43,7 +44,7 @@ async def test_without_after_a_client_gets_a_running_turn_from_its_query_on(star
     async with opened(service, session_id) as first:
         await send(first, message_type="query", content="one", id="q1")
         await read(first), await read(first)
-        async with opened(service, session_id) as second:
+        async with opened(service, session_id, None) as second:
             assert [(await read(second))["seq"], (await read(second))["seq"]] == [1, 2]
 
 
@@ -67,15 +68,25 @@ async def test_a_client_joining_a_fast_turn_anywhere_misses_and_repeats_nothing(
     service = start_service(Chatty)
     session_id = register(service)
 
+    reached = {n: asyncio.Event() for n in (0, 1, 700, 1500)}  # ``after`` is a seq that was seen
+
     async def follow(after: int) -> list[object]:
+        await reached[after].wait()
         async with opened(service, session_id, after, max_queue=None) as socket:
             return seqs(await read_turn(socket))
 
+    async def read_all(socket: ClientConnection) -> list[object]:
+        seen: list[object] = []
+        while not seen or seen[-1] != 3003:
+            reached.get(len(seen), asyncio.Event()).set()
+            seen.append((await read(socket))["seq"])
+        return seen
+
     async with opened(service, session_id, max_queue=None) as asking:
         await send(asking, message_type="query", content="3000")
-        everything, *others = await asyncio.gather(read_turn(asking), *(follow(n) for n in (0, 1, 700, 1500)))
+        everything, *others = await asyncio.gather(read_all(asking), *map(follow, reached))
 
-    assert seqs(everything) == list(range(1, 3004))
+    assert everything == list(range(1, 3004))
     assert others == [list(range(n + 1, 3004)) for n in (0, 1, 700, 1500)]
 
 
@@ -93,7 +104,7 @@ async def test_a_client_that_lost_its_connection_before_any_answer_gets_it_by_re
     session_id = register(service)
     async with opened(service, session_id) as first:
         await ask(first, "one", id="q1")
-    async with opened(service, session_id) as second:
+    async with opened(service, session_id, None) as second:
         assert seqs(await ask(second, "one", id="q1")) == [1, 2, 3, 4, 5, 6]
 
 
@@ -246,6 +257,17 @@ async def test_a_turn_over_its_time_limit_is_ended(start_service):
         end = (await ask(socket, "one"))[-1]
     assert (end["message_type"], end["status_message"]) == ("error", "cancelled")
     assert "SVC_TURN_SECONDS" in end["content"]
+
+
+async def test_large_files_give_a_turn_more_time_up_to_a_limit(start_service):
+    service = start_service(Slow, turn_seconds=0.2, turn_seconds_per_gib=1e9, max_turn_seconds=0.3)
+    session_id = register(service)
+    with service.http() as http:
+        params = {"session_id": session_id, "filename": "large.log"}
+        http.post("/session/upload_file", params=params, content=b"a line of a log\n" * 600_000).raise_for_status()
+    async with opened(service, session_id) as socket:
+        end = (await ask(socket, "one"))[-1]
+    assert "the time limit of 0.005 minutes" in end["content"]
 
 
 async def test_a_client_too_far_behind_is_disconnected_and_resumes_with_after(start_service):

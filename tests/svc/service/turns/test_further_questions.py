@@ -1,4 +1,4 @@
-"""A further question about a file is answered from what was found in it, whoever may have it and for as long."""
+"""A further question about a file is answered from what was found in it, for those who may have it, and for as long."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Asker:
 
 
 def results_of(service: ThreadService) -> list[Path]:
-    return [path for path in service.database.with_name("service.db.results").rglob("*") if path.is_file()]
+    return [path for path in service.files.with_suffix(".results").rglob("*") if path.is_file()]
 
 
 def test_a_further_question_is_answered_the_same_without_reading_until_the_last_session_is_deleted(start_service):

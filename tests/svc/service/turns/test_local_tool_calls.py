@@ -133,7 +133,7 @@ async def test_a_refusal_applies_to_the_turn_and_reaches_the_assistant(calling):
         frames = await read_turn(socket)
         assert kinds(frames) == ["confirmation_response", "result", "info"]
         assert frames[1]["content"].split("\n") == [
-            "error: the user does not allow it; do not call it again in this turn"
+            "error: the user denied the call; do not repeat it in this turn"
         ] * 2  # fmt: skip
         await offer(socket, "lookup=x")
         assert await read_until(socket, "confirmation_request")
@@ -159,7 +159,7 @@ async def test_the_assistant_continues_without_an_answer_after_the_timeout(start
     async with opened(service, register(service)) as socket:
         await offer(socket, "lookup=x")
         frames = await read_turn(socket)
-        assert frames[-2]["content"] == "error: the user did not answer within 0.05 s whether it may be called"
+        assert frames[-2]["content"] == "error: the user did not answer within 0.05 s to the confirmation request"
         late = next(frame for frame in frames if frame["message_type"] == "confirmation_request")
         await answer(socket, late, is_allowed=True)
         assert "is pending: it was answered, timed out or never existed" in (await refused(socket))["content"]
@@ -323,6 +323,6 @@ async def test_an_unlogged_sessions_tools_and_results_are_not_on_disk(calling):
         await send(socket, message_type="query", content="lookup=x", local_tools=hidden)
         await answer(socket, await allow(socket), ok=True, value="mr-secret")
         await read_turn(socket)
-    kept = [file.read_bytes() for file in calling.database.parent.rglob("*") if file.is_file()]
+    kept = [file.read_bytes() for file in calling.folder.rglob("*") if file.is_file()]
     assert kept
     assert not [data for data in kept if b"mr-secret" in data or b"mr-hidden" in data]

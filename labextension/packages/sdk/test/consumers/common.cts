@@ -1,5 +1,5 @@
 // A user's CommonJS file, with the same names.
-import svc = require("svc");
+import svc = require("@svc-jupyter/sdk");
 
 export async function email(key: string): Promise<string> {
   try {

@@ -1,7 +1,19 @@
 // A user's module: the published types pass a strict compiler.
-import { type InteractiveSession, type Message, MessageTypeEnum, MimeType, type ModelInfoInput, Svc } from "svc";
+import Default, {
+  type InteractiveSession,
+  type Message,
+  MessageTypeEnum,
+  MimeType,
+  type MimeTypeEnum,
+  type ModelInfoInput,
+  Svc,
+} from "@svc-jupyter/sdk";
 
 const model: ModelInfoInput = { model_name: "svc", version: "1.1" };
+
+export const wanted: MessageTypeEnum = MessageTypeEnum.RESULT;
+export const kind: MimeTypeEnum = "text/csv";
+export const isSame: boolean = Default === Svc;
 
 export async function ask(prompt: string, signal: AbortSignal): Promise<string> {
   const svc: Svc = await Svc.create("svc_key", "https://svc.example.org");
@@ -12,7 +24,9 @@ export async function ask(prompt: string, signal: AbortSignal): Promise<string> 
     model,
     signal,
   });
-  await session.attachFile("a.json", "{}", MimeType.JSON, { onprogress: ({ loaded, total }) => loaded / total });
+  const attaching: Promise<void> = session.attachFile("a.json", "{}", MimeType.JSON, {
+    onprogress: ({ loaded, total }) => loaded / total,
+  });
   const shown: string[] = [];
   const streamer = await session.streamer(
     (message: Message) => {
@@ -21,6 +35,10 @@ export async function ask(prompt: string, signal: AbortSignal): Promise<string> 
     (result) => shown.push(result.content ?? ""),
     { signal },
   );
-  await streamer.send(prompt);
+  await attaching;
+  const sending: Promise<void> = streamer.send(prompt);
+  await sending;
+  const bytes = await session.readFile(session.files[0] ?? "");
+  shown.push(new TextDecoder().decode(bytes), String(new Blob([bytes]).size));
   return shown.join("\n");
 }

@@ -20,15 +20,16 @@ def asked(question: str) -> list[Finding[Facts]]:
     [
         pytest.param(
             "what is T1059.001",
-            "**T1059.001 Command and Scripting Interpreter: PowerShell**. Runs commands or scripts with PowerShell.",
+            "**T1059.001 Command and Scripting Interpreter: PowerShell**. Runs PowerShell commands or scripts.",
             id="a technique",
         ),
         pytest.param(
             "what is T1086",
-            "**T1086 PowerShell**. Runs commands or scripts with PowerShell. Withdrawn; replaced by T1059.001.",
+            "**T1086 PowerShell**. Runs PowerShell commands or scripts. Withdrawn in ATT&CK 7; "
+            "replaced by T1059.001 Command and Scripting Interpreter: PowerShell.",
             id="a withdrawn one",
         ),
-        pytest.param("what is T9999", "**T9999 is not in ATT&CK 17.0 of 2025-04-22.**", id="one that does not exist"),
+        pytest.param("what is T9999", "**T9999 is not in ATT&CK 19.0 of 2026-04-28.**", id="one that does not exist"),
         pytest.param(
             "techniques in impact", "**TA0040 Impact** has 15 techniques and 18 sub-techniques.", id="a tactic"
         ),
@@ -54,7 +55,7 @@ def test_the_body_lists_tactics_and_parent_and_names_the_source() -> None:
     body = as_sections(SECTION.folds(asked("T1003.001")))
     assert "**Tactics**: Credential Access" in facts
     assert "**Sub-technique of**: T1003 OS Credential Dumping" in facts
-    assert "ATT&CK 17.0 of 2025-04-22. © 2025 The MITRE Corporation." in body
+    assert "ATT&CK 19.0 of 2026-04-28. © 2026 The MITRE Corporation." in body
 
 
 def test_a_tactic_is_a_table_of_all_its_techniques() -> None:

@@ -99,7 +99,7 @@ def test_every_entry_names_a_current_or_former_technique() -> None:
     assert all(entry.id in techniques_by_id() or entry.id in moved_by_id() for entry in entries)
     assert all(entry.what.endswith(".") for entry in entries)
     assert {entry.id for entry in entries} >= set(techniques_by_id())
-    assert what_of("T1055") == "Runs its code inside another process."
+    assert what_of("T1055") == "Runs code inside another process."
     assert what_of("T9999") == ""
 
 

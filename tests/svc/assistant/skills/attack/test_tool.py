@@ -31,13 +31,21 @@ def technique(question: str) -> Finding[AttackTechnique]:
         ),
         pytest.param("what is T9999", ["T9999 is not in ATT&CK"], id="not known"),
         pytest.param("which techniques are in lateral movement?", ["TA0008 Lateral Movement"], id="a tactic by name"),
-        pytest.param("list the defense-evasion techniques", ["TA0005 Defense Evasion"], id="by its short name"),
-        pytest.param("techniques for stealth", ["TA0005 Defense Evasion"], id="by its newer name"),
+        pytest.param("list the command-and-control techniques", ["TA0011 Command and Control"], id="by its short name"),
+        pytest.param(
+            "list the defense-evasion techniques",
+            ["TA0005 Stealth", "TA0112 Defense Impairment"],
+            id="by the name before it was split",
+        ),
+        pytest.param("techniques for stealth", ["TA0005 Stealth"], id="by its newer name"),
+        pytest.param("what is exploitation for defense evasion", ["T1211 Exploitation for Stealth"], id="renamed"),
         pytest.param("what is TA0040", ["TA0040 Impact"], id="by its id"),
         pytest.param(
             "explain process hollowing", ["T1055.012 Process Injection: Process Hollowing"], id="by a technique's name"
         ),
-        pytest.param("what is DLL side-loading", ["T1574.002 DLL Side-Loading"], id="by an old name, the younger id"),
+        pytest.param(
+            "what is DLL side-loading", ["T1574.002 Hijack Execution Flow: DLL Side-Loading"], id="by an old name"
+        ),
         pytest.param("the weather", [], id="nothing"),
         pytest.param("", [], id="empty"),
     ],
@@ -61,6 +69,22 @@ def test_a_technique_lists_its_sub_techniques() -> None:
 def test_a_withdrawn_id_names_its_successor() -> None:
     facts = technique("T1086").facts
     assert (facts.successor, facts.tactics) == ("T1059.001", ["Execution"])
+    assert (facts.is_withdrawn, facts.withdrawn_in) == (True, "7")
+    assert facts.successor_name == "Command and Scripting Interpreter: PowerShell"
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [("T1562.001", "T1685"), ("T1070.001", "T1685.005"), ("T1656", "T1684.001"), ("T1574.002", "T1574.001")],
+)
+def test_ids_of_earlier_versions_have_a_successor(old: str, new: str) -> None:
+    facts = technique(f"what is {old}").facts
+    assert (facts.is_known, facts.is_withdrawn, facts.successor) == (True, True, new)
+
+
+def test_an_id_that_was_withdrawn_without_a_successor_is_known() -> None:
+    facts = technique("what is T1043").facts
+    assert (facts.is_known, facts.is_withdrawn, facts.name, facts.successor) == (True, True, "Commonly Used Port", None)
 
 
 @pytest.mark.parametrize(

@@ -26,11 +26,11 @@ def mapped(text: str) -> list[Finding[Facts]]:
     [
         pytest.param(
             "They dumped LSASS memory with procdump.",
-            "**T1003.001 OS Credential Dumping: LSASS Memory**. Reads passwords and hashes out of the memory of LSASS,"
-            " Windows' process for logins.",
+            "**T1003.001 OS Credential Dumping: LSASS Memory**. Reads passwords and hashes from the memory of LSASS,"
+            " the Windows logon process.",
             id="one",
         ),
-        pytest.param("The weather was fine.", "**Not examined:** no sentence has words", id="none"),
+        pytest.param("The weather was fine.", "**Not examined:** no sentence describes a known technique", id="none"),
         pytest.param(
             "We did not observe Kerberoasting.",
             "**No technique is reported as observed:** 1 sentence says",
@@ -56,7 +56,7 @@ def test_only_a_short_text_lists_candidates_per_sentence() -> None:
 
 
 def test_the_source_of_the_names_is_given() -> None:
-    assert "ATT&CK 17.0 of 2025-04-22, © The MITRE Corporation" in as_sections(SECTION.folds(mapped(STORY)))
+    assert "ATT&CK 19.0 of 2026-04-28, © The MITRE Corporation" in as_sections(SECTION.folds(mapped(STORY)))
 
 
 def test_a_report_without_initial_access_suggests_looking_for_it() -> None:

@@ -115,7 +115,7 @@ def test_a_vector_is_found_anywhere_in_the_text(text, version, score):
     [
         ("CVSS:3.1/AV:N/AC:Q/PR:N/UI:N/S:U/C:H/I:H/A:H", "AC:Q is wrong: AC (attack complexity) is L or H", 8.1, 9.8),
         ("CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H", "missing: A (availability impact)", 9.1, 9.8),
-        ("CVSS:3.1/AV:N/AV:L/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H", "AV stands twice: as N and as L", 6.8, 9.8),
+        ("CVSS:3.1/AV:N/AV:L/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H", "AV is given twice: as N and as L", 6.8, 9.8),
         ("CVSS:3.1/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H/ZZ:T", "ZZ is not a metric of 3.1", 9.8, 9.8),
         ("CVSS:3.7/AV:N/AC:L/PR:N/UI:N/S:U/C:H/I:H/A:H", "there is no CVSS 3.7", 9.8, 9.8),
         ("CVSS:3.1/AV:N/AC:L//PR:N/UI:N/S:U/C:H/I:H/A:H", "an empty field", 9.8, 9.8),

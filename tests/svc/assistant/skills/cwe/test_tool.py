@@ -49,7 +49,7 @@ def test_a_text_without_typical_words_has_no_candidate():
     items = list(inspect("The cat sat on the mat.", source="prompt"))
     assert not [item for item in items if isinstance(item, Finding)]
     assert [item.text for item in items if isinstance(item, Gap)] == [
-        "the text has no words that are typical of a known weakness"
+        "the text has no wording typical of a known weakness"
     ]
 
 

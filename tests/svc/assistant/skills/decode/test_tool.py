@@ -19,6 +19,7 @@ from svc.assistant.skills.decode.findings import DecodedPart, DecodeLayer
 from svc.assistant.skills.decode.tool import inspect
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 from tests.support import chains
+from tests.support.sampling import sampled
 
 WIDE = base64.b64encode("IEX $x; whoami".encode("utf-16-le")).decode()
 
@@ -40,7 +41,7 @@ def results(text: str) -> list[str]:
     return [part.facts.text for part in parts(text)]
 
 
-@pytest.mark.parametrize("name", list(chains.WRAPPERS))
+@pytest.mark.parametrize("name", [name for name in chains.WRAPPERS if name != "jwt"])
 @pytest.mark.parametrize("plain", [chains.PLAIN[1], chains.PLAIN[2]], ids=["prose", "command"])
 def test_each_encoding_alone_is_decoded(name, plain):
     wrapped = chains.WRAPPERS[name](plain.encode(), random.Random(5)).decode()
@@ -72,11 +73,11 @@ def test_backticks_within_a_run_are_not_quotes():
     assert results(wrapped) == [plain]
 
 
-def solved(seeds: range) -> tuple[int, list[str]]:
+def solved(seeds: range, *, layers: int = 4, plains: tuple[str, ...] = chains.PLAIN) -> tuple[int, list[str]]:
     failed = []
     for seed in seeds:
         rng = random.Random(seed)
-        plain, wrapped, names = chains.chain(rng, rng.randint(1, 4))
+        plain, wrapped, names = chains.chain(rng, rng.randint(1, layers), plains=plains)
         if not any(plain in text for text in results(f"decode this: {wrapped}")):
             failed.append(f"{seed}: {names}")
     return len(seeds) - len(failed), failed
@@ -91,6 +92,60 @@ def test_chains_of_one_to_four_layers_are_decoded():
 def test_chains_of_one_to_four_layers_are_decoded_long():
     right, failed = solved(range(1_000, 1_600))
     assert right >= 570, failed
+
+
+def test_chains_of_up_to_six_layers_around_other_kinds_of_text_are_decoded():
+    right, failed = solved(range(5_000, 5_016), layers=6, plains=chains.HELD_PLAIN)
+    assert right >= 14, failed
+
+
+@pytest.mark.long
+def test_chains_of_up_to_six_layers_around_other_kinds_of_text_are_decoded_long():
+    right, failed = solved(range(6_000, 6_200), layers=6, plains=chains.HELD_PLAIN)
+    assert right >= 180, failed
+
+
+def test_the_claims_of_a_token_are_decoded():
+    wrapped = chains.WRAPPERS["jwt"](chains.PLAIN[1].encode(), random.Random(5)).decode()
+    (text,) = results(f"decode this: {wrapped}")
+    assert '"data": "The meeting is moved to Thursday at noon."' in text
+
+
+def test_a_repeated_key_is_found():
+    plain = chains.PLAIN[2].encode()
+    wrapped = bytes(value ^ b"k3y"[place % 3] for place, value in enumerate(plain)).hex()
+    (part,) = parts(f"decode this: {wrapped}")
+    assert part.facts.text == plain.decode()
+    assert part.facts.path == f"hex, XOR with the key 0x{b'k3y'.hex()}"
+
+
+def test_a_guess_is_proven_by_the_checksum_of_a_later_layer():
+    packed = gzip.compress(b"whoami", mtime=0)
+    wrapped = base64.b64encode(bytes(value ^ 0x5A for value in packed)).decode()
+    assert results(f"decode this: {wrapped}") == ["whoami"]
+
+
+def test_bytes_of_characters_are_read_as_utf8():
+    plain = "Встреча состоится завтра в полдень."
+    codes = "+".join(f"chr({value})" for value in plain.encode())
+    assert plain in results(f"decode this: {codes}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "DEFAULT-CALLBACK-BEHAVIOUR",
+        "see /usr/share/common-licenses/GPL-2 for the text",
+        "sk_live_WtxJTQr1FqXSTs98vPlL2aEJ",
+        "arn:aws:iam::216827521748:role/AdminRole",
+        "T4KDF-8ZCPW-Q30JD-C5VNI-I0GK1",
+        "sha256:56bf92d5d98065e5751f75143a5f61debc267b0bc8d3b1939a9b4ddbe45cf642",
+        "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+        "20.3.114.7 10:15:00 -0500 build 4711-7 a/b/c.d",
+    ],
+)
+def test_identifiers_are_not_decoded_by_guessing(text: str):
+    assert results(text) == []
 
 
 @pytest.mark.parametrize(
@@ -185,9 +240,9 @@ def test_a_decompression_bomb_is_cut(kind):
 
 @pytest.mark.parametrize(
     "text",
-    ["A" * 200_000, "%41" * 60_000, "&#65;" * 40_000, "\\x41" * 40_000, "[char]65+" * 20_000, "'a'+" * 40_000,
+    sampled(["A" * 200_000, "%41" * 60_000, "&#65;" * 40_000, "\\x41" * 40_000, "[char]65+" * 20_000, "'a'+" * 40_000,
      "1," * 60_000, "01" * 60_000, ".-" * 60_000, "=41" * 60_000, "<~" * 60_000, "eyJ" * 40_000, "{0}" * 40_000,
-     "QUJD" * 20 + "\n" + ("QUJD" * 20 + "\n") * 2_000, "`" * 60_000, "begin 644 a\n" * 5_000],
+     "QUJD" * 20 + "\n" + ("QUJD" * 20 + "\n") * 2_000, "`" * 60_000, "begin 644 a\n" * 5_000], 6),
     ids=lambda text: repr(text[:9]),
 )  # fmt: skip
 @pytest.mark.timeout(40)
@@ -236,3 +291,49 @@ def test_a_part_with_a_stated_encoding_is_decoded_however_short(text: str, resul
 @pytest.mark.parametrize("text", ["grep -e pattern file.txt", "powershell -ep bypass", "tar -exclude some/path"])
 def test_other_options_state_no_encoding(text: str):
     assert results(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        pytest.param("decode: 1-20-20-1-3-11 1-20 4-1-23-14", "attack at dawn", id="letter numbers"),
+        pytest.param("decode: 8 5 12 12 15 / 23 15 18 12 4", "hello world", id="letter numbers with slashes"),
+        pytest.param(
+            "decode this:\n0000000 6877 616f 696d 2f20 6c61 206c 2626 6e20\n0000010 7465 7520 6573 0072\n0000017",
+            "whoami /all && net user",
+            id="words of hexdump",
+        ),
+        pytest.param(
+            "decode this: -.- . -.-- ---.. ---.. ....- ..--- .... --- ... - -.-. ..---",
+            "KEY8842HOSTC2",
+            id="morse, no words",
+        ),
+        pytest.param(
+            "[Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('Q1RGe24wdF9zMF9oNHJkfQ=='))",
+            "CTF{n0t_s0_h4rd}",
+            id="a call whose result is no words",
+        ),
+    ],
+)
+def test_forms_that_state_what_they_are_are_decoded(text: str, result: str) -> None:
+    assert result in results(text)
+
+
+def test_what_a_layer_states_is_decoded_behind_another_layer() -> None:
+    inner = "[Text.Encoding]::UTF8.GetString([Convert]::FromBase64String('Q1RGe24wdF9zMF9oNHJkfQ=='))"
+    assert any("CTF{n0t_s0_h4rd}" in text for text in results(inner.encode().hex()))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "10.20.1.5",
+        "12/11/24 9:05",
+        "1-800-22-12-6",
+        "scores: 3, 7, 21, 14, 9, 2, 11, 5",
+        "7 14 21 3 22 17 9",
+        "2.1.14-3",
+    ],
+)
+def test_numbers_are_not_taken_for_letters(text: str) -> None:
+    assert not inspected(text)

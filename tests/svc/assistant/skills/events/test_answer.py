@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 import json
 
+import msgspec
 import pytest
 from markdown_it import MarkdownIt
 
-from svc.assistant.findings import Finding
+from svc.assistant.findings import Finding, Severity
 from svc.assistant.skills.answer_parts import as_sections
 from svc.assistant.skills.events.answer import SECTION
 from svc.assistant.skills.events.tool import inspect
@@ -59,6 +60,19 @@ def test_the_verdict_names_the_compromise_the_tactic_and_the_coverage():
     assert (
         "**Read**: 42 events from `DC1[.]example[.]test`, 2026-11-20 03:00:00 to 2026-11-20 03:00:59 UTC; " in verdict
     )
+
+
+@pytest.mark.parametrize("kept", [set(), {"event_tactics", "rule_hit", "events_summary"}], ids=["all", "only rules"])
+def test_weak_tactics_are_not_the_verdict_above_a_severe_finding(kept: set[str]):
+    found = [
+        msgspec.structs.replace(one, severity=Severity.LOW) if one.kind == "event_tactics" else one
+        for one in findings(*BREACH)
+        if not kept or one.kind in kept
+    ]
+    verdict = opening(SECTION, found)
+    assert "Only matches of low severity" not in verdict
+    assert "low" not in verdict.partition("**")[2].partition("**")[0]
+    assert "Matches of low severity alone suggest" in verdict
 
 
 def test_a_log_without_detections_says_so():

@@ -5,8 +5,11 @@ from __future__ import annotations
 import io
 import json
 
+import pytest
+
 from svc.assistant.findings import Finding
 from svc.assistant.skills.answer_parts import as_sections
+from svc.assistant.skills.events.activity_findings import ProductAlert
 from svc.assistant.skills.events.answer import SECTION
 from svc.assistant.skills.events.tool import inspect
 from tests.support.openings import opening
@@ -48,6 +51,40 @@ def test_requests_that_a_rule_calls_an_attack_are_not_called_ordinary():
     )
     assert "Reconnaissance" in said
     assert "none looks like an attack" not in said
+
+
+FIREWALL = (
+    "[Thu Nov 20 03:12:01.123456 2026] [security2:error] [pid 812] [client 203.0.113.66:50000] ModSecurity: {} "
+    '[id "942100"] [msg "SQL Injection Attack"] [severity "{}"] [hostname "x"] [uri "/a.php"]\n'
+)
+NAXSI = (
+    "2026/11/20 03:12:01 [error] 812#0: *1 NAXSI_FMT: ip=203.0.113.66&server=x&uri=/a&block=1&cscore0=$SQL&score0=8, "
+    'client: 203.0.113.66, server: x, request: "GET /a HTTP/1.1"\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("log", "title", "severity"),
+    [
+        (FIREWALL.format("Access denied with code 403.", "CRITICAL"), "SQL Injection Attack (denied)", "medium"),
+        (FIREWALL.format("Warning. Pattern match", "2"), "SQL Injection Attack", "high"),
+        (FIREWALL.format("Warning. Pattern match", "WARNING"), "SQL Injection Attack", "medium"),
+        (FIREWALL.format("Warning. Pattern match", "5"), "SQL Injection Attack", "info"),
+        (NAXSI, "score of SQL (denied)", "low"),
+    ],
+)
+def test_what_a_web_application_firewall_names_is_its_alert(log: str, title: str, severity: str):
+    found = findings(log * 2)
+    [alert] = [one for one in found if isinstance(one.facts, ProductAlert)]
+    assert alert.title.endswith(f" alert: {title}")
+    assert (alert.severity, alert.facts.count, alert.facts.addresses) == (severity, 2, ["203.0.113.66"])
+    assert "looks like an attack" not in SECTION.verdict(found)
+
+
+def test_errors_of_unknown_kinds_are_not_called_harmless():
+    log = "[Thu Nov 20 03:12:01.123456 2026] [php:error] [pid 812] [client 203.0.113.66:50000] PHP Fatal error: x\n"
+    said = SECTION.verdict(findings(log))
+    assert "none is a rejected login, and no client has many missing or refused paths" in said
 
 
 def test_a_log_without_readable_events_is_not_reported_as_clean():

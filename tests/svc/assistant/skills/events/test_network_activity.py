@@ -1,4 +1,4 @@
-"""Port scans, denials and connections after denials, in firewalls' logs of many forms; ordinary traffic is none."""
+"""Port scans, denials, connections after denials, in many firewalls' logs; ordinary traffic is not reported."""
 
 from __future__ import annotations
 
@@ -169,7 +169,7 @@ def test_no_rule_covers_firewall_logs_and_the_coverage_says_so():
         if isinstance(item, Coverage)
     ]
     assert (coverage.understood, coverage.total, coverage.unit, coverage.read_as) == (300, 300, "line", "syslog")
-    assert coverage.looked_for == "port scans and repeated denials, gaps in the log"
+    assert coverage.looked_for == "port scans and repeated denials, beaconing, gaps in the log"
     assert coverage.not_covered == "no detection rule covers firewall logs"
 
 

@@ -217,14 +217,14 @@ def test_a_cleared_log_is_a_gap_that_names_the_account():
     [gap] = found(events, "log_gap")
     assert (gap.severity, gap.facts.account) == (Severity.HIGH, r"LAB\bob")
     [tactics] = found(events, "event_tactics")
-    assert tactics.facts.named == ["defense-evasion"]
+    assert tactics.facts.named == ["defense-impairment"]
 
 
 def test_a_clearing_at_the_start_of_a_log_is_less_severe():
     events = [event(1102, 0, SubjectUserName="bob"), *(failed(n) for n in range(1, 30))]
     [tactics] = found(events, "event_tactics")
     assert tactics.facts.named[0] == "credential-access"
-    assert "defense-evasion" not in tactics.facts.named
+    assert "defense-impairment" not in tactics.facts.named
 
 
 def test_a_long_silence_in_a_busy_log_is_reported():

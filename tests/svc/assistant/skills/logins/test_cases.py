@@ -295,7 +295,7 @@ def spread(count: int, *, accepted_at: int | None = None) -> list[str]:
 def test_many_sources_with_a_failure_each_are_an_attack_together():
     verdict = opening(SECTION, findings(spread(400)))
     assert verdict.startswith("**Password guessing; no attacking source logged in.** (low, medium confidence)")
-    assert "(none attacking on its own, but together they are)" in verdict
+    assert "(none conspicuous on its own, but attacking together)" in verdict
     assert SECTION.verdict(findings(spread(15))).startswith("**No password attack.**")
 
 

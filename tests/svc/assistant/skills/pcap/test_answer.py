@@ -52,7 +52,9 @@ PRIVATE = [("10.0.0.5", "203.0.113.1", 443), ("10.0.0.5", "10.0.0.6", 445)]
         pytest.param(PRIVATE, "between 3 addresses (1 outside)", id="private addresses"),
         pytest.param(LAN, "between 5 addresses (2 outside)", id="a resolver in the same network"),
         pytest.param(HUB, "between 4 addresses (3 outside)", id="one host in every flow"),
-        pytest.param(STRANGERS, "between 4 addresses (inside or outside is not known", id="nothing tells"),
+        pytest.param(
+            STRANGERS, "between 4 addresses (none is private: inside or outside is unknown", id="nothing tells"
+        ),
     ],
 )
 def test_addresses_outside_are_counted_only_if_the_inside_is_known(flows: list[tuple[str, str, int]], extent: str):

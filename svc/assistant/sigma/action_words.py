@@ -1,0 +1,157 @@
+"""What an audit log's event says was done, as plain lower-case words, whatever the product calls it.
+
+Products name the same action differently: ``UserCredentialDestruction``, ``api_key.created``, ``DELETE`` of an object
+of type ``policy_set``, the setting ``Two-factor`` from ``Enabled`` to ``Disabled``. Rules for audit logs of any product
+look at these words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple
+
+MAX_FIELDS = 400
+MAX_VALUE_CHARS = 200
+MAX_CHARS = 1_000
+
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_JOINED = (
+    (" 2 fa ", " mfa "), (" 2 sv ", " mfa "), (" 2 step ", " mfa "), (" two factor ", " mfa "),
+    (" two step ", " mfa "), (" multi factor ", " mfa "), (" multifactor ", " mfa "), (" 2fa ", " mfa "),
+    (" single sign on ", " sso "), (" o auth ", " oauth "), (" service token ", " api token "),
+    (" apikey ", " api key "), (" administrator ", " admin "), (" administrators ", " admins "),
+    (" turned off ", " disabled "), (" turn off ", " disable "), (" switched off ", " disabled "),
+    (" super user ", " superuser "), (" superadmin ", " super admin "), (" un enroll ", " unenroll "),
+    (" saml 2 ", " saml "), (" web hook ", " webhook "),
+)  # fmt: skip
+"""Spellings of the same word."""
+_ACTIONS = (
+    "action", "eventtype", "event", "eventname", "operation", "operationname", "activity", "activityname", "actionname",
+    "type", "name", "verb", "method", "requestmethod", "actiontype", "auditevent",
+)  # fmt: skip
+_OBJECTS = frozenset(
+    {
+        "resourcetype", "objecttype", "entitytype", "targettype", "sourcetype", "itemtype", "resourcekind", "object",
+        "entity", "category", "subcategory", "setting", "settingname", "property", "field", "label", "sourcelabel",
+        "actionlabel", "feature", "policyname", "page", "taskdisplayname", "summary", "description",
+        "actiondescription",
+        "primarydescription", "activitydescription", "changedescription", "operationdetail", "displaymessage", "note",
+        "custommessage", "resourcename", "metadataname", "rolename", "resourceaction",
+    }
+)  # fmt: skip
+"""The last part of the names of fields that say what was changed."""
+_STRUCTURED = ("{", "[", "<")
+_ACTORS = ("actor", "createdby", "author", "initiatedby", "initiator", "useridentity", "auth", "session")
+"""Whose role is not what was changed."""
+_EXPLAINED = ("eventtype", "ruletype")
+"""What has a description that is the same for all of its events."""
+_TYPE_PARENTS = ("resource", "object", "entity", "target", "item")
+_ROLES = frozenset({"role", "newrole", "newroles", "roles", "accesslevel", "permission", "newpermission", "orgaccess"})
+_PAIRS = (
+    ("newvalue", "oldvalue"), ("newvalue", "previousvalue"), ("new", "old"), ("after", "before"), ("to", "from"),
+    ("newrole", "oldrole"), ("newrole", "previousrole"), ("newroles", "oldroles"), ("newpermission", "oldpermission"),
+    ("permission", "oldpermission"), ("newrepopermission", "oldrepopermission"), ("postaction", "preaction"),
+    ("current", "previous"), ("newstate", "oldstate"), ("newsettings", "oldsettings"), ("value", "oldvalue"),
+    ("role", "previousrole"), ("value", "old"),
+)  # fmt: skip
+"""The last part of the names of fields with the value after and before a change, as products call them."""
+_LOG_NAME = re.compile(
+    r"(?:\w{1,40}[ _.-]?)?(?:audit|activity|admin)[ _-]?(?:logs?|events?|trail|settings)", re.IGNORECASE
+)
+"""A value that names the log or a page, not what was done."""
+_CHANGES = re.compile(r"\bfrom\s{1,3}['\"]?([\w -]{1,40}?)['\"]?\s{1,3}to\s{1,3}['\"]?([\w -]{1,40})", re.IGNORECASE)
+_TEXTS = ("action", "target", "change_description", "operation_detail", "description", "primaryDescription", "note")
+ON = frozenset({"true", "on", "enabled", "required", "yes", "1", "enforced", "mandatory", "always", "active", "strict"})
+"""What a setting is called that is turned on."""
+OFF = frozenset(
+    {"false", "off", "disabled", "optional", "no", "0", "none", "never", "inactive", "not_required", "not required", ""}
+)
+"""What a setting is called that is turned off."""
+
+
+class _Name(NamedTuple):
+    """What the name of a field says: whether its value names the action or a role, and which fields have it before."""
+
+    plain: str
+    is_action: bool
+    is_role: bool
+    before: tuple[str, ...]
+
+
+_OPEN = re.compile(
+    r"anyone|public|(?<!not[_ ])allow|\bopen\b|everyone|external|all[_ ]users|low\b|guest", re.IGNORECASE
+)
+_CLOSED = re.compile(
+    r"den(?:y|ied)|not[_ ]?allowed|private|team[_ ]?only|only[_ ]?me|internal|restrict|block|member|invited|company"
+    r"|admins?[_ ]?only|collaborators|high\b|strong|require|enforce",
+    re.IGNORECASE,
+)
+
+
+def is_closing(before: str, after: str) -> bool:
+    """Whether a change replaced an open setting by a restricted one, whatever the setting."""
+    return bool(_OPEN.search(before)) and bool(_CLOSED.search(after)) and not _CLOSED.search(before)
+
+
+def action_words(fields: Mapping[str, str]) -> str | None:
+    """Return the words between spaces, also the first and the last; None if the event has no action."""
+    if not fields.get("Action"):
+        return None
+    found = [fields["Action"]]
+    roles: list[str] = []
+    for name, value in islice(fields.items(), MAX_FIELDS):
+        known = _known(name)
+        if known.is_action and value[:1] not in _STRUCTURED and not _LOG_NAME.fullmatch(value[:MAX_VALUE_CHARS]):
+            found.append(value)
+        elif known.is_role and value[:1] not in _STRUCTURED:
+            roles.append(f"role {value}")
+    for before, after in changes(fields):
+        if is_closing(before, after):
+            continue
+        found.append(f"to {'enabled' if _is(after, ON) else 'disabled' if _is(after, OFF) else after}")
+    return _as_words("\n".join(value[:MAX_VALUE_CHARS] for value in dict.fromkeys((*found, *roles))))
+
+
+def changes(fields: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield the values before and after each change that an event records."""
+    plain: dict[str, str] = {}
+    for name, after in islice(fields.items(), MAX_FIELDS):
+        for old in _known(name).before:
+            plain = plain or {_known(other).plain: value for other, value in islice(fields.items(), MAX_FIELDS)}
+            before = plain.get(old)
+            if before is not None and before != after:
+                yield before[:MAX_VALUE_CHARS], after[:MAX_VALUE_CHARS]
+    for name in _TEXTS:
+        for found in _CHANGES.finditer(fields.get(name, "")[:MAX_VALUE_CHARS]):
+            yield found[1], found[2]
+
+
+@lru_cache(maxsize=5_000)
+def _known(name: str) -> _Name:
+    plain = name.lower().replace("_", "").removesuffix(".tag").rstrip(".")
+    parent, dot, last = plain.rpartition(".")
+    is_of_object = last in ("type", "action") and parent.endswith(_TYPE_PARENTS)
+    return _Name(
+        plain=plain,
+        is_action=(last in _OBJECTS and not parent.endswith(_EXPLAINED))
+        or is_of_object
+        or (last in _ACTIONS and not parent),
+        is_role=last in _ROLES and not parent.endswith(_ACTORS),
+        before=tuple(f"{parent}{dot}{old}" for new, old in _PAIRS if last == new),
+    )
+
+
+def _is(value: str, words: frozenset[str]) -> bool:
+    return value.strip().lower() in words
+
+
+@lru_cache(maxsize=10_000)
+def _as_words(text: str) -> str:
+    joined = " ".join(word.lower() for word in _WORDS.findall(text[: MAX_CHARS * 2]))[:MAX_CHARS]
+    words = f" {joined} "
+    for spelling, word in _JOINED:
+        words = words.replace(spelling, word)
+    return words

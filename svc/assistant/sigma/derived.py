@@ -1,0 +1,76 @@
+"""Fields that no product logs but that rules over several products need; their names begin with ``derived.``.
+
+``account`` and ``target_account`` are the actor and the account that is changed, ``source_address`` is the actor's
+address, ``bytes_sent`` what the source sent, ``query_domain`` the registered domain of a DNS name, ``host_account`` the
+computer account of the host that logged the event, ``action_words``
+what an audit log's event says was done (``action_words.py``). An event's own field of that name wins.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING
+
+from svc.assistant.sigma.action_words import action_words
+from svc.assistant.sigma.event import Event
+
+if TYPE_CHECKING:
+    from publicsuffixlist import PublicSuffixList
+
+PREFIX = "derived."
+_ACCOUNT = ("TargetUserName", "User", "cs-username", "SubjectUserName", "userIdentity.arn", "userIdentity.userName")
+_TARGET = (
+    "target.alternateId", "targetResources.userPrincipalName", "target.userPrincipalName", "TargetUserPrincipalName",
+    "target_user", "targetUser", "ObjectId", "requestParameters.userName",
+)  # fmt: skip
+_SOURCE = ("IpAddress", "SourceIp", "c-ip", "src_ip", "sourceIPAddress")
+_SENT = frozenset(
+    {
+        "bytesout", "bytessent", "sentbytes", "sentbyte", "origbytes", "flowbytestoserver", "bytestoserver", "out",
+        "sourcebytes", "srcbytes", "networkbytesout", "requestsize", "requestbytes", "csbytes", "clientbytes",
+        "uploadbytes", "bytesuploaded", "totalbytessent", "outbytes", "sbytes", "bytestoserversum",
+    }
+)  # fmt: skip
+_NOT_NAME = re.compile(r"[^a-z0-9]+")
+_IS_NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,6})?")
+
+
+def derived(event: Event, field: str) -> str | None:
+    """Return the value of a field that begins with ``PREFIX``; None if the event has nothing that it is made of."""
+    fields = event.fields
+    match field.removeprefix(PREFIX):
+        case "account":
+            return _first(fields, _ACCOUNT)
+        case "target_account":
+            return _first(fields, _TARGET) or _first(fields, _ACCOUNT)
+        case "source_address":
+            return _first(fields, _SOURCE)
+        case "bytes_sent":
+            sent = (value for name, value in fields.items() if _is_sent(name))
+            return next((value for value in sent if _IS_NUMBER.fullmatch(value)), None)
+        case "host_account":
+            return f"{event.host.partition('.')[0]}$" if event.host else None
+        case "action_words":
+            return action_words(fields)
+        case "query_domain":
+            name = fields.get("QueryName") or fields.get("query") or ""
+            return _suffixes().privatesuffix(name.rstrip(".").lower()[:255]) if name else None
+        case _:
+            return None
+
+
+def _first(fields: dict[str, str], names: tuple[str, ...]) -> str | None:
+    return next((value for name in names if (value := fields.get(name)) and value != "-"), None)
+
+
+@lru_cache(maxsize=5_000)
+def _is_sent(name: str) -> bool:
+    return _NOT_NAME.sub("", name.lower()) in _SENT
+
+
+@cache
+def _suffixes() -> PublicSuffixList:
+    from publicsuffixlist import PublicSuffixList
+
+    return PublicSuffixList()

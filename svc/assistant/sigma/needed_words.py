@@ -1,0 +1,127 @@
+"""Decide from a value's letters which rules can match it, so that only these are evaluated.
+
+Most rules need one of a few words in one field. Each word is looked up by three of its letters in a row, the rarest;
+a value's triples name the words that may be in it, and those that are name rules. What is left out cannot match; what
+is not is evaluated. A set of rules is an integer with a bit for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+
+from svc.assistant.sigma.condition import Check, Every, Layout, Node, Some, Trigram, rarest_trigram
+
+MAX_CHARS = 4_000  # of a value; longer ones are left to the rules themselves
+MAX_REMEMBERED = 5_000  # values of one field
+MAX_REMEMBERED_CHARS = 300
+_HOLDS: dict[str, Callable[[str, str], bool]] = {
+    "equals": str.__eq__, "contains": str.__contains__, "startswith": str.startswith, "endswith": str.endswith,
+}  # fmt: skip
+
+
+class NeededWord(msgspec.Struct, frozen=True):
+    """A word that must be in a field's value, as ``comparison`` says where; ``trigram`` is part of it."""
+
+    slot: int
+    trigram: Trigram
+    comparison: str
+    word: str
+
+
+class FieldWords:
+    """The rules that need a word in one field, by the words, by their triples."""
+
+    def __init__(self) -> None:
+        self._by_trigram: dict[Trigram, dict[tuple[Callable[[str, str], bool], str], int]] = {}
+        self._all = 0
+        self._remembered: dict[str, int] = {}
+
+    def add(self, word: NeededWord, rule: int) -> None:
+        """Add a rule, by the number of its bit."""
+        words = self._by_trigram.setdefault(word.trigram, {})
+        key = _HOLDS[word.comparison], word.word
+        words[key] = words.get(key, 0) | 1 << rule
+        self._all |= 1 << rule
+
+    def candidates(self, value: str) -> int:
+        """Return the rules one of whose words may be in the value, which is in the form that they compare."""
+        known = self._remembered.get(value)
+        if known is not None:
+            return known
+        if len(value) > MAX_CHARS:
+            return self._all
+        found, by_trigram = 0, self._by_trigram
+        for trigram in by_trigram.keys() & set(zip(value, value[1:], value[2:], strict=False)):
+            for (holds, word), rules in by_trigram[trigram].items():
+                if holds(value, word):
+                    found |= rules
+        if len(value) <= MAX_REMEMBERED_CHARS:
+            if len(self._remembered) >= MAX_REMEMBERED:
+                self._remembered.clear()
+            self._remembered[value] = found
+        return found
+
+
+def needed_words(node: Node, layout: Layout) -> tuple[NeededWord, ...] | None:
+    """Return words of which at least one is needed for the condition to hold; None if that is not known."""
+    match node:
+        case Check(comparison=comparison) if comparison in _HOLDS or comparison == "parts":
+            return _of_check(node, layout)
+        case Every(nodes):
+            each = [words for child in nodes if (words := needed_words(child, layout)) is not None]
+            return min(each, key=len, default=None)
+        case Some(nodes):
+            found: list[NeededWord] = []
+            for child in nodes:
+                words = needed_words(child, layout)
+                if words is None:
+                    return None
+                found += words
+            return tuple(dict.fromkeys(found))
+        case _:
+            return None
+
+
+def _of_check(check: Check, layout: Layout) -> tuple[NeededWord, ...] | None:
+    is_in_parts = check.comparison == "parts"
+    values = (max(check.values, key=len),) if is_in_parts else check.values
+    slot = layout.slot(check.field, "unchanged" if check.is_cased else "lower")
+    words = []
+    for value in values:
+        trigram = rarest_trigram(value)
+        if trigram is None:  # a word of two letters has none
+            return None
+        words.append(NeededWord(slot, trigram, "contains" if is_in_parts else check.comparison, value))
+    return tuple(words)
+
+
+class Candidates:
+    """Which of some conditions can hold for an event's values."""
+
+    def __init__(self, conditions: Sequence[Node], layout: Layout) -> None:
+        self.count: int = len(conditions)
+        self._always = 0
+        fields: dict[int, FieldWords] = {}
+        for number, condition in enumerate(conditions):
+            words = needed_words(condition, layout)
+            if words is None:
+                self._always |= 1 << number
+                continue
+            for word in words:
+                fields.setdefault(word.slot, FieldWords()).add(word, number)
+        self._fields: list[tuple[int, Callable[[str], int]]] = [(slot, one.candidates) for slot, one in fields.items()]
+
+    def of(self, values: Sequence[str]) -> list[int]:
+        """Return the numbers of the conditions that can hold, in their order."""
+        left = self._always
+        for slot, candidates in self._fields:
+            if value := values[slot]:
+                left |= candidates(value)
+        numbers = []
+        while left:
+            lowest = left & -left
+            numbers.append(lowest.bit_length() - 1)
+            left ^= lowest
+        return numbers

@@ -1,0 +1,272 @@
+"""Search for the layers of an encoded part: the readings that lead to the most plausible end.
+
+A best-first search: what a layer is worth is known only at the end of a chain, so a layer that looks like noise is
+followed as long as it has a form. Strict readings of all layers come first, then guesses, then rare guesses and a guess
+upon a guess. Limits on layers, readings and bytes keep it bounded.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+from collections.abc import Iterator
+from enum import IntEnum
+
+import msgspec
+
+from svc.assistant.file_types.signatures import starts_as
+from svc.assistant.skills.decode.declared import declared_parts
+from svc.assistant.skills.decode.decoders import (
+    BULK,
+    NARROW,
+    STRICT,
+    Decoder,
+    Reading,
+    compressed,
+)
+from svc.assistant.skills.decode.guesses import GUESSES, RARE_GUESSES, backwards, is_shift, xored
+from svc.assistant.skills.decode.parts import EncodedPart, runs_of
+from svc.assistant.skills.decode.plausibility import file_type, plausibility, text_of
+
+MAX_LAYERS = 16
+MAX_SEARCH_BYTES = 30_000_000  # read and written for one part
+MAX_LOOSE_BYTES = 60_000  # larger layers are not shifted, reversed or tried with keys
+MAX_LOOSE_STEPS = 4  # guesses in one chain
+EXPANSION_COST = 25  # how often all decoders together read a layer
+MAX_PATTERN_BYTES = 1_000_000  # larger layers are read as one blob or not at all
+
+# Plausibility values and the costs below were set by hand; no fitting script was kept. The generated chains of
+# tests/support/chains.py (95 % must be decoded) and the ordinary texts in the tests of this module hold them in place.
+GOOD = 0.5  # from which a result is accepted
+CLEAR = 0.72  # from which no guess can improve it
+CERTAIN = 0.85  # the same for reversal, because reversed words stay half plausible
+KEEP_BONUS = 0.12  # that an input which is plausible as it is has over its readings
+LAYER_COST = 0.01  # in plausibility, so that of equal results the one with fewer layers wins
+GUESS_COST = 0.07  # in plausibility, for each guess
+UNREACHABLE = 2.0  # a plausibility above all
+STRICT_TEXT_RELIEF = 0.25  # by which GOOD is lower if strict forms alone led to text
+
+
+class Phase(IntEnum):
+    """What is tried on a layer; each phase comes later in the queue than the one before."""
+
+    STRICT = 0
+    GUESS = 1
+    RARE_GUESS = 2
+
+
+PHASE_DELAYS = {Phase.STRICT: 0.0, Phase.GUESS: 0.12, Phase.RARE_GUESS: 0.7}
+"""In priority, of which a layer costs 0.1 and a guess 0.2 more."""
+
+PROOFS = frozenset({"gzip", "zlib", "bzip2", "xz", "lzma", "uuencode", "hex dump", "JWT header and claims"})
+"""Readings with a checksum or a form that wrong layers do not have by chance: what led to them was right."""
+
+
+TO_BYTES = frozenset({"hex", "hex dump", "Base64", "Base64 (URL alphabet)", "Base32", "Base85", "Ascii85", "Base58"})
+"""Readings whose result may be encrypted; with a small key it is text still."""
+LONG_KEY = "XOR with the key"
+GUESSED_BYTES = 5  # that a result needs for each guess: in short data some key always gives a word
+
+
+class SearchNode(msgspec.Struct, frozen=True):
+    """A state of the search: the current layer, its plausibility, and the readings that led to it.
+
+    ``proven`` is how many of the readings a checksum or a rare form has shown to be right; ``guesses`` follow them.
+    """
+
+    data: bytes
+    text: str | None
+    plausibility: float
+    steps: tuple[Reading, ...] = ()
+    guesses: int = 0
+    proven: int = 0
+    is_guessed: bool = False
+
+
+def best_chain(part: EncodedPart, budget: int) -> tuple[tuple[Reading, ...], int]:
+    """Return the readings that lead to the most plausible result, if it is better, and how many were tried."""
+    data = part.text.encode("utf-8", "surrogatepass")
+    start = SearchNode(data, part.text, plausibility(data))
+    if part.declared is not None:
+        start = _child(start, part.declared)
+    bonus = 0.0 if part.is_asked else KEEP_BONUS
+    best, best_score = start, start.plausibility + (bonus if start.plausibility >= GOOD else 0.0)
+    order = itertools.count()
+    queue: list[tuple[float, int, SearchNode, Phase]] = [(0.0, next(order), start, Phase.STRICT)]
+    seen, expanded, tried, moved = {data, start.data}, {b""}, 0, 0
+    while queue and tried < budget and moved < MAX_SEARCH_BYTES:
+        priority, _, node, phase = heapq.heappop(queue)
+        moved += _cost(node)
+        expanded.add(node.data)
+        later = _next_phase(node, phase)
+        if later is not None and (later is not Phase.RARE_GUESS or part.is_whole):
+            delay = PHASE_DELAYS[later] - PHASE_DELAYS[phase]
+            heapq.heappush(queue, (priority + delay, next(order), node, later))
+        for child in _children(node, phase, is_asked=part.is_asked):
+            tried, moved = tried + 1, moved + (_cost(child) if child.is_guessed else len(child.data))
+            if child.data in seen:
+                continue
+            seen.add(child.data)
+            score = _score(child)
+            if score > best_score and child.plausibility >= _needed(child):
+                best, best_score = child, score
+            if len(child.steps) < MAX_LAYERS and (entry := _entry(child)) is not None:
+                heapq.heappush(queue, (entry[0], next(order), child, entry[1]))
+        is_clear = best.plausibility >= CLEAR and bool(best.steps) and best.data in expanded
+        if is_clear and (not queue or queue[0][0] > _done_at(best)):
+            break
+    return best.steps, tried
+
+
+def _next_phase(node: SearchNode, phase: Phase) -> Phase | None:
+    """The next phase of a layer; None if guesses cannot improve it or there are enough."""
+    if phase is Phase.RARE_GUESS or node.guesses >= MAX_LOOSE_STEPS or len(node.data) > MAX_LOOSE_BYTES:
+        return None
+    if node.plausibility >= CERTAIN or (node.plausibility >= CLEAR and phase is Phase.GUESS):
+        return None
+    return Phase.RARE_GUESS if phase is Phase.GUESS or node.is_guessed else Phase.GUESS
+
+
+def _entry(node: SearchNode) -> tuple[float, Phase] | None:
+    """The place of a new layer in the queue, and its first phase; None if it leads nowhere."""
+    priority = _priority(node)
+    if priority is None:
+        return None
+    if _leads_on(node):
+        return priority, Phase.STRICT
+    is_key = node.steps[-1].name.startswith(("XOR", "reversed"))
+    if is_key and node.guesses < MAX_LOOSE_STEPS and node.text is not None:
+        return priority + PHASE_DELAYS[Phase.RARE_GUESS], Phase.RARE_GUESS
+    return None
+
+
+def _children(node: SearchNode, phase: Phase, *, is_asked: bool) -> Iterator[SearchNode]:
+    if phase is not Phase.STRICT:
+        for decoder in _guessers(node, phase, is_asked=is_asked):
+            for reading in decoder(node.data, node.text):
+                yield msgspec.structs.replace(_child(node, reading), is_guessed=True)
+        return
+    is_bulk = len(node.data) > MAX_PATTERN_BYTES
+    for decoder in BULK if is_bulk else STRICT:
+        for reading in decoder(node.data, node.text):
+            yield _child(node, reading)
+    if node.text is not None and not is_bulk:
+        yield from _declared(node)
+        if node.plausibility >= 0.25:
+            yield from _inner(node)
+
+
+def _guessers(node: SearchNode, phase: Phase, *, is_asked: bool) -> tuple[Decoder, ...]:
+    if node.plausibility >= CLEAR:
+        return (backwards,)  # reversed words stay half plausible
+    guessers = GUESSES if phase is Phase.GUESS or node.is_guessed else RARE_GUESSES
+    if node.is_guessed and is_shift(node.steps[-1].name):
+        return ()
+    if node.text is not None and not (is_asked if not node.steps else node.steps[-1].name in TO_BYTES):
+        return tuple(one for one in guessers if one is not xored)  # text becomes other text with some key
+    return guessers
+
+
+def _declared(node: SearchNode) -> Iterator[SearchNode]:
+    """Yield the parts of a layer whose encoding it states, for example after -EncodedCommand."""
+    if not node.steps or node.text is None or len(node.text) > MAX_LOOSE_BYTES:
+        return
+    for part in itertools.islice(declared_parts(node.text), 2):
+        child = _child(node, msgspec.structs.replace(part.reading, name=f"{part.reading.name} inside it"))
+        if child.text is not None:  # the layer says that this is what it decodes, whatever it looks like
+            least = node.plausibility + 2 * LAYER_COST
+            child = msgspec.structs.replace(child, plausibility=max(child.plausibility, least))
+        yield child
+
+
+def _inner(node: SearchNode) -> Iterator[SearchNode]:
+    """Yield readings of the longest encoded runs inside a readable layer, for example a command around a blob."""
+    for part in itertools.islice(runs_of(node.text or ""), 3):
+        if len(part.text) < 16 or part.text == node.text:
+            continue
+        data = part.text.encode("utf-8", "surrogatepass")
+        for decoder in STRICT:
+            for reading in decoder(data, part.text):
+                inside = msgspec.structs.replace(reading, name=f"{reading.name} inside it")
+                child = _child(node, inside)
+                if child.plausibility >= GOOD or _is_packed(child.data) or _is_readable(child):
+                    yield child
+
+
+def _child(node: SearchNode, reading: Reading) -> SearchNode:
+    found = text_of(reading.data)
+    is_long_key = reading.name.startswith(LONG_KEY)
+    guesses = 0 if reading.name in PROOFS else node.guesses + (not reading.is_strict) + is_long_key
+    proven = len(node.steps) + 1 if reading.name in PROOFS else node.proven
+    steps = (*node.steps, reading)
+    meaningful = plausibility(reading.data)
+    if reading.name == "Morse code":
+        meaningful = max(meaningful, GOOD)  # no other text has this form, and few encode anything but words with it
+    return SearchNode(reading.data, found[0] if found else None, meaningful, steps, guesses, proven)
+
+
+def _is_packed(data: bytes) -> bool:
+    return starts_as(data, "gzip_start", "bzip2_start", "xz_start", "zip") or data[:2] in _ZLIB_HEADERS
+
+
+_ZLIB_HEADERS = (b"x\x9c", b"x\xda", b"x\x01", b"x^")  # the four levels of zlib's window of 32 KiB
+
+
+def _is_readable(node: SearchNode) -> bool:
+    return node.text is not None and len(node.data) >= 6 and node.text.isascii()
+
+
+def _score(node: SearchNode) -> float:
+    """Return how good a result is: its plausibility, minus a little for each layer and more for each guess."""
+    return node.plausibility - LAYER_COST * len(node.steps) - GUESS_COST * node.guesses
+
+
+def _needed(node: SearchNode) -> float:
+    """Return the plausibility that a result must reach: guesses need more than strict forms, very short results too."""
+    if len(node.data) < GUESSED_BYTES * node.guesses:
+        return UNREACHABLE
+    is_strict_text = not node.guesses and len(node.data) >= 4 and node.text is not None
+    return GOOD + GUESS_COST * node.guesses - (STRICT_TEXT_RELIEF if is_strict_text else 0.0)
+
+
+def _done_at(best: SearchNode) -> float:
+    """Return the priority from which on the queue cannot improve a clear result any more."""
+    return 0.5 + 0.1 * (len(best.steps) - best.proven)
+
+
+def _leads_on(node: SearchNode) -> bool:
+    """Whether a layer is worth decoding further: a guess only if it reads well or has a strict form itself."""
+    if not node.is_guessed or node.plausibility >= 0.3:
+        return True
+    if any(True for decoder in NARROW for _ in decoder(node.data, node.text)):
+        return True
+    readings = (reading for decoder in STRICT for reading in decoder(node.data, node.text) if reading.is_strict)
+    return any(_is_packed(reading.data) or _is_readable(_child(node, reading)) for reading in readings)
+
+
+def _cost(node: SearchNode) -> int:
+    """Return the number of bytes that decoding a layer reads."""
+    return len(node.data) * (1 if len(node.data) > MAX_PATTERN_BYTES else EXPANSION_COST)
+
+
+def _priority(node: SearchNode) -> float | None:
+    """Return the place in the queue, lower is sooner; None for bytes without a form, which only a guess can read."""
+    is_strict = node.steps[-1].is_strict
+    if _is_packed(node.data) or file_type(node.data):
+        promise: float | None = 1.0
+    elif node.text is not None:
+        promise = 0.7 if is_strict else 0.35
+    elif not node.is_guessed and len(node.data) >= 6 and any(compressed(node.data, None)):
+        promise = 1.0
+    else:
+        promise = 0.45 if is_strict and len(node.data) >= 6 else None
+    if promise is None:
+        return None
+    return (
+        1.0
+        - promise
+        - 0.2 * node.plausibility * (node.plausibility < CLEAR)
+        + 0.1 * (len(node.steps) - node.proven)
+        + 0.2 * node.guesses
+        + node.steps[-1].rarity
+    )

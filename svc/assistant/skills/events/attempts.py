@@ -1,0 +1,104 @@
+"""Which events of audit logs are milder than a rule's action alone says: failed attempts, demotions and hardening.
+
+A rule for an audit log names an action. The same action is less than an incident if it failed, if the changed role was
+the stronger one before, or if a protection was turned on. Products record that in many forms, so it is decided here for
+all of them. A rule that looks at failures itself keeps its level.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+
+from svc.assistant.sigma.action_words import MAX_VALUE_CHARS, OFF, ON, changes, is_closing
+from svc.assistant.sigma.condition import Check, Every, Node, Not, Some
+from svc.assistant.sigma.engine import Rule
+from svc.assistant.sigma.event import Event
+
+OUR_RULES = "The svc-jupyter maintainers"
+"""The author of our rules; the level of others' rules is theirs."""
+
+
+class Milder(StrEnum):
+    """Why an event says less than its action."""
+
+    FAILED = "Every one of these attempts failed."
+    DEMOTION = "Each of these changes replaced a stronger role by a weaker one."
+    HARDENING = "Each of these changes turned a protection on or restricted access."
+
+
+_FAILURES = re.compile(
+    r"fail|den(?:y|ied)|block|reject|refus|lock(?:ed|out)|fraud|phish|threat|attack|violat|anomal|suspicious|malicious"
+    r"|malware|limit|unauthori|forbid|prevent|quarantin|alert|detect|bypass|challenge|invalid|risk|error|throttl",
+    re.IGNORECASE,
+)
+"""Actions that are failures or detections themselves."""
+_OUTCOMES = re.compile(r"outcome|result|status|error|success|granted|decision|reason|code\Z", re.IGNORECASE)
+_STRONG = re.compile(r"admin|owner|super|root|power.?user|maintainer|manager|full", re.IGNORECASE)
+_PROTECTION = re.compile(
+    r"mfa|2fa|two.?(?:factor|step)|multi.?factor|2sv|sso|saml|approv|require|enforc|encrypt|protect|audit|logging|secure"
+    r"|passcode|password|waiting.?room|scan|restrict|firewall|magic.?dns|https|allow.?list|expir|sign.?out|alert",
+    re.IGNORECASE,
+)
+_EVASION = frozenset(["defense-evasion", "stealth", "defense-impairment"])  # before and since ATT&CK 19
+_OPENING = re.compile(
+    r"bypass|exempt|exclu|disable|skip|public|extern|guest|shar|anonym|without|less.?secure|legacy|reuse|forward|export",
+    re.IGNORECASE,
+)
+
+
+def milder(rule: Rule, event: Event) -> Milder | None:
+    """Return why an event of an audit log is milder than the action that one of our rules names; None if it is not."""
+    if rule.author != OUR_RULES or event.category or event.product in ("windows", "linux"):
+        return None
+    if event.fields.get("Outcome") == "failure" and not _is_about_failures(rule):
+        return Milder.FAILED
+    changed = list(changes(event.fields))
+    if "privilege-escalation" in rule.tactics and changed and all(_is_demotion(*change) for change in changed):
+        return Milder.DEMOTION
+    if changed and all(is_closing(*change) for change in changed):
+        return Milder.HARDENING
+    if not _EVASION.isdisjoint(rule.tactics) and changed and all(_is_turned_on(*change) for change in changed):
+        what = _setting(event.fields)
+        return Milder.HARDENING if _PROTECTION.search(what) and not _OPENING.search(what) else None
+    return None
+
+
+def _is_about_failures(rule: Rule) -> bool:
+    """Whether a rule decides about failures itself, or looks for what is refused or detected by its nature."""
+    if rule.source.is_general or _FAILURES.search(rule.title):
+        return bool(_FAILURES.search(rule.title))
+    return any(
+        _OUTCOMES.search(check.field) or (is_positive and any(_FAILURES.search(value) for value in check.values))
+        for check, is_positive in _checks(rule.condition)
+    )
+
+
+def _checks(node: Node, *, is_positive: bool = True) -> Iterator[tuple[Check, bool]]:
+    """Yield the comparisons of a condition, and whether they are not negated."""
+    match node:
+        case Every(nodes) | Some(nodes):
+            for inner in nodes:
+                yield from _checks(inner, is_positive=is_positive)
+        case Not(inner):
+            yield from _checks(inner, is_positive=not is_positive)
+        case Check():
+            yield node, is_positive
+
+
+def _is_demotion(before: str, after: str) -> bool:
+    return bool(_STRONG.search(before)) and not _STRONG.search(after)
+
+
+def _is_turned_on(before: str, after: str) -> bool:
+    return after.strip().lower() in ON and before.strip().lower() in OFF
+
+
+def _setting(fields: Mapping[str, str]) -> str:
+    """Return the words that name the changed setting."""
+    names = ("Action", "Target", "action", "setting", "property", "operation_detail", "source_label", "event_type")
+    own = (
+        value for name, value in fields.items() if name in names or name.lower().endswith((".property", "setting_name"))
+    )
+    return " ".join(value[:MAX_VALUE_CHARS] for value in own)

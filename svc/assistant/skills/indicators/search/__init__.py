@@ -1,0 +1,1 @@
+"""Look for the indicators of a list in other files."""

@@ -1,0 +1,1 @@
+"""Run YARA rules over files."""

@@ -1,0 +1,177 @@
+"""Begin a turn in PostgreSQL: read what the query depends on, then write everything in one statement.
+
+The statement counts only if the session is still as it was read; otherwise both are done again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from svc.errors import InvalidRequestError, SessionNotFoundError, TurnInProgressError
+from svc.messages import ROOT_ID, Message, Usage, new_id, title_of
+from svc.service.store.postgres.appends import Place
+from svc.service.store.records import FirstBatch, StoredMessage, TurnEnd, TurnRecord, TurnStart, TurnState
+from svc.service.store.turn_rows import add_usage
+
+MAX_TRIES = 100  # each means that another query of the session was stored meanwhile
+_ENCODER = msgspec.json.Encoder()
+
+TURN_COLUMNS = (
+    "s.id, t.id, t.number, t.query_id, t.query_seq, t.state,"
+    " CASE WHEN s.running_turn = t.number THEN s.fence ELSE 0 END, t.attempts"
+    " FROM turns t JOIN sessions s ON s.number = t.session_number"
+)
+_STATE = """
+SELECT s.number, s.last_seq, s.usage, s.running_turn, s.fence,
+  (SELECT t.number FROM turns t WHERE t.session_number = s.number AND t.query_id = $2),
+  EXISTS (SELECT 1 FROM messages WHERE session_number = s.number AND id = $2),
+  EXISTS (SELECT 1 FROM turns WHERE session_number = s.number AND id = $3),
+  EXISTS (SELECT 1 FROM messages WHERE session_number = s.number AND id = $4),
+  nextval('turn_numbers')
+FROM sessions s WHERE s.id = $1
+"""
+_BEGIN = """
+WITH moved AS (
+  UPDATE sessions s SET
+    turns = s.turns + 1, last_seq = $3, bytes = s.bytes + $4, update_time = $5, usage = $6,
+    title = CASE WHEN s.title = '' THEN $7::text ELSE s.title END,
+    running_turn = CASE WHEN $8::text = 'running' THEN $9::bigint ELSE 0 END,
+    owner = CASE WHEN $8::text = 'running' THEN $10::text ELSE '' END,
+    fence = s.fence + 1
+  WHERE s.number = $1 AND s.last_seq = $2 AND s.running_turn = 0
+  RETURNING s.number, s.fence
+), begun AS (
+  INSERT INTO turns (number, session_number, id, query_id, query_seq, state, attempts, started, ended)
+  SELECT $9, moved.number, $11, $12, $2 + 1, $8, CASE WHEN $10::text = '' THEN 0 ELSE 1 END, $13, $14 FROM moved
+), stored AS (
+  INSERT INTO messages (session_number, seq, turn_number, message_type, id, body)
+  SELECT moved.number, m.seq, $9, m.message_type, m.id, m.body
+  FROM moved, unnest($15::bigint[], $16::text[], $17::text[], $18::bytea[]) AS m (seq, message_type, id, body)
+)
+SELECT fence FROM moved
+"""
+
+
+class Beginning(msgspec.Struct, frozen=True, kw_only=True):
+    """A turn that began, and where its next message goes; None if it began before."""
+
+    start: TurnStart
+    place: Place | None = None
+
+
+def turn_of(row: Sequence[Any]) -> TurnRecord:
+    """Convert a row of ``TURN_COLUMNS``."""
+    return TurnRecord(
+        session_id=row[0],
+        id=row[1],
+        number=row[2],
+        query_id=row[3],
+        query_seq=row[4],
+        state=TurnState(row[5]),
+        fence=row[6],
+        attempts=row[7],
+    )
+
+
+async def begin(
+    connection: Any,  # noqa: ANN401  # asyncpg has no types
+    session_id: str,
+    query: Message,
+    owner: str,
+    first_batch: FirstBatch | None = None,
+) -> Beginning:
+    """Store the query with its first batch and begin its turn, or return the turn that the query id began before."""
+    for _ in range(MAX_TRIES):
+        row = await connection.fetchrow(_STATE, session_id, query.id, query.turn, query.parent_id)
+        if row is None:
+            raise SessionNotFoundError(f"no such session: {session_id}; register a new one")
+        known, running = row[5], row[3]
+        if known is not None or running:
+            return Beginning(start=TurnStart(turn=await _known_turn(connection, known, running)))
+        if row[6]:
+            raise InvalidRequestError(
+                f"another message of the session has the id {query.id}; choose a new id", param="id"
+            )
+        if row[7] or not query.turn:
+            query.turn = new_id()
+        if not row[8]:
+            query.parent_id = ROOT_ID
+        if (begun := await _write(connection, (session_id, row), query, owner, first_batch)) is not None:
+            return begun
+    raise TurnInProgressError("another query of this session is being stored; wait until its turn ends")
+
+
+async def _known_turn(connection: Any, known: int | None, running: int) -> TurnRecord:  # noqa: ANN401  # asyncpg has no types
+    """The turn that the query's id began before; raises TurnInProgressError if another one is running."""
+    row = await connection.fetchrow(f"SELECT {TURN_COLUMNS} WHERE t.number = $1", known or running)
+    if row is None:
+        raise SessionNotFoundError("the session was deleted")
+    turn = turn_of(row)
+    if known is None:
+        raise TurnInProgressError(f"turn {turn.id} of this session is still running; wait until it ends, or cancel it")
+    return turn
+
+
+async def _write(
+    connection: Any,  # noqa: ANN401  # asyncpg has no types
+    session: tuple[str, Sequence[Any]],
+    query: Message,
+    owner: str,
+    first_batch: FirstBatch | None,
+) -> Beginning | None:
+    """Store the turn's beginning; None if the session is not as it was read."""
+    session_id, (number, last_seq, usage, *_, turn_number) = session
+    is_stored = first_batch is not None and first_batch.after_seq == last_seq
+    messages, turn_end = (first_batch.messages, first_batch.turn_end) if first_batch and is_stored else ((), None)
+    stored = []
+    everything = [query, *messages]
+    for seq, message in enumerate(everything, last_seq + 1):
+        message.seq, message.turn = seq, query.turn
+        stored.append(StoredMessage(seq, _ENCODER.encode(message)))
+    state, usage, update_time, ended = _ending(query, usage, turn_end)
+    fence = await connection.fetchval(
+        _BEGIN,
+        number, last_seq, stored[-1].seq, sum(len(one.body) for one in stored), update_time, usage,
+        title_of(query.content), state.value, turn_number, owner, query.turn, query.id, float(query.created_at),
+        float(ended),
+        [one.seq for one in stored], [one.message_type.value for one in everything], [one.id for one in everything],
+        [one.body for one in stored],
+    )  # fmt: skip
+    if fence is None:
+        return None
+    turn = TurnRecord(
+        session_id=session_id,
+        id=query.turn,
+        number=turn_number,
+        query_id=query.id,
+        query_seq=last_seq + 1,
+        state=state,
+        fence=fence,
+        attempts=int(bool(owner)),
+    )
+    start = TurnStart(turn=turn, stored=tuple(stored), is_first_batch_stored=is_stored)
+    return Beginning(start=start, place=None if turn_end else Place(number, stored[-1].seq, usage))
+
+
+def _ending(query: Message, usage: str, turn_end: TurnEnd | None) -> tuple[TurnState, str, int, float]:
+    """State, usage, update time and end of a new turn, whose end may be known already."""
+    if turn_end is None:
+        return TurnState.RUNNING, usage, int(query.timestamp), 0.0
+    return turn_end.state, add_usage(usage, turn_end.usage), int(turn_end.time), turn_end.time
+
+
+async def store_exchange(
+    connection: Any,  # noqa: ANN401  # asyncpg has no types
+    session_id: str,
+    query: Message,
+    answers: Sequence[Message],
+    *,
+    time: float,
+) -> None:
+    """Store a turn that was answered elsewhere."""
+    turn_end = TurnEnd(state=TurnState.ANSWERED, time=time, usage=Usage())
+    last_seq = await connection.fetchval("SELECT last_seq FROM sessions WHERE id = $1", session_id)
+    await begin(connection, session_id, query, "", FirstBatch(after_seq=last_seq, messages=answers, turn_end=turn_end))

@@ -1,0 +1,54 @@
+"""Longer statements of the store on PostgreSQL. Pure."""
+
+from __future__ import annotations
+
+from svc.service.store.rows import SESSION_VALUES
+
+SESSION = f"""
+SELECT {SESSION_VALUES}, s.running_turn <> 0,
+  (SELECT coalesce(array_agg(f.record ORDER BY f.number), '{{}}') FROM files f WHERE f.session_number = s.number),
+  s.local_tools, s.title, s.registered_tools, s.agents_config, s.id
+FROM sessions s
+"""  # noqa: S608
+_FREE = "SELECT number FROM sessions WHERE running_turn <> 0 AND owner <> $1 ORDER BY number FOR UPDATE SKIP LOCKED"
+_FREE_ONE = "SELECT number FROM sessions WHERE id = $2 AND running_turn = $3 AND fence = $4 AND owner = '' FOR UPDATE"
+_TAKE = """
+WITH free AS (
+  {free}
+), taken AS (
+  UPDATE sessions s SET owner = $1, fence = s.fence + 1 FROM free WHERE s.number = free.number
+  RETURNING s.number, s.id, s.running_turn, s.fence, s.last_seq, s.usage
+), counted AS (
+  UPDATE turns t SET attempts = t.attempts + 1 FROM taken WHERE t.number = taken.running_turn
+  RETURNING t.number, t.id, t.query_id, t.query_seq, t.state, t.attempts
+)
+SELECT taken.id, t.id, t.number, t.query_id, t.query_seq, t.state, taken.fence, t.attempts,
+  taken.number, taken.last_seq, taken.usage
+FROM counted t JOIN taken ON taken.running_turn = t.number ORDER BY t.number
+"""
+CLAIM, CLAIM_ONE = _TAKE.format(free=_FREE), _TAKE.format(free=_FREE_ONE)
+RELEASE = """
+WITH released AS (
+  UPDATE sessions SET owner = '' WHERE running_turn = $1 AND fence = $2 AND id = $3 RETURNING running_turn
+)
+UPDATE turns SET attempts = attempts - 1 FROM released WHERE number = released.running_turn
+"""
+TURN_MESSAGES = """
+SELECT m.body FROM messages m JOIN turns t ON t.session_number = m.session_number
+WHERE t.number = $1 AND m.seq >= t.query_seq AND m.seq < coalesce(
+  (SELECT min(n.query_seq) FROM turns n WHERE n.session_number = t.session_number AND n.query_seq > t.query_seq),
+  9223372036854775807)
+ORDER BY m.seq
+"""
+EXCHANGES = """
+SELECT body, turn_number FROM (
+  SELECT m.seq, m.body, m.turn_number, sum(length(m.body)) OVER (ORDER BY m.seq DESC) AS size
+  FROM messages m JOIN turns t ON t.number = m.turn_number JOIN sessions s ON s.number = m.session_number
+  WHERE s.id = $1 AND t.state = 'answered' AND m.message_type IN ('query', 'source', 'result')
+) AS newest WHERE size <= $2 ORDER BY seq
+"""
+BYTES = """
+SELECT (SELECT coalesce(sum(bytes), 0) FROM sessions WHERE $1::text IS NULL OR user_id = $1)
+  + (SELECT coalesce(sum(size), 0)
+     FROM (SELECT DISTINCT id, size FROM files WHERE $1::text IS NULL OR user_id = $1) AS contents)
+"""

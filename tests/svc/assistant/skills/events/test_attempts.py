@@ -1,0 +1,95 @@
+"""Failed attempts, demotions and hardening are milder than the action that a rule names."""
+
+from __future__ import annotations
+
+import io
+import json
+
+import pytest
+
+from svc.assistant.findings import AnyFinding, Finding, Severity
+from svc.assistant.sigma.condition import Check, Every, Node, Not
+from svc.assistant.sigma.engine import LogSource, Rule
+from svc.assistant.sigma.event import Event
+from svc.assistant.skills.events.attempts import OUR_RULES, Milder, milder
+from svc.assistant.skills.events.tool import inspect
+
+ACTION = Check("Action", "equals", ("role_granted",))
+
+
+def rule(condition: Node = ACTION, *, author: str = OUR_RULES, title: str = "Acme role granted") -> Rule:
+    return Rule(
+        id="1", title=title, level="high", author=author, source=LogSource("acme", "audit"), condition=condition,
+        tactics=("privilege-escalation", "defense-evasion"),
+    )  # fmt: skip
+
+
+def event(category: str = "", **fields: str) -> Event:
+    named = {name.replace("__", "."): value for name, value in fields.items()}
+    return Event(
+        number=1, offset=None, time="", product="acme", service="audit", category=category, host="", event_id=None,
+        fields={"Action": "role_granted", **named}, excerpt="",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ({"Outcome": "failure"}, Milder.FAILED),
+        ({"Outcome": "success"}, None),
+        ({"details__new_value": "member", "details__old_value": "admin"}, Milder.DEMOTION),
+        ({"details__new_value": "admin", "details__old_value": "member"}, None),
+        ({"details__new_value": "owner", "details__old_value": "admin"}, None),
+        ({"details.new_value..tag": "member_only", "details.previous_value..tag": "team_admin"}, Milder.DEMOTION),
+        ({"new": "true", "old": "false", "target.property": "DEVICE_APPROVAL"}, Milder.HARDENING),
+        ({"new": "false", "old": "true", "target.property": "DEVICE_APPROVAL"}, None),
+        ({"new": "true", "old": "false", "target.property": "PUBLIC_SHARING"}, None),
+        ({"new": "true", "old": "false", "target.property": "MFA_BYPASS"}, None),
+        ({"operation_detail": "Two-Factor Authentication: from Off to On"}, Milder.HARDENING),
+        ({"operation_detail": "Two-Factor Authentication: from On to Off"}, None),
+        ({"change_description": "Role changed from Administrator to End User"}, Milder.DEMOTION),
+    ],
+)
+def test_why_an_event_is_milder_than_its_action(fields: dict[str, str], why: Milder | None):
+    assert milder(rule(), event(**fields)) is why
+
+
+def test_a_rule_about_failures_keeps_its_level():
+    failed = event(Outcome="failure")
+
+    assert milder(rule(title="Acme login denied"), failed) is None
+    assert milder(rule(Check("Action", "equals", ("login_failed",))), failed) is None
+    assert milder(rule(Every((ACTION, Not(Check("status", "equals", ("500",)))))), failed) is None
+    assert milder(rule(author="another author"), failed) is None
+    assert milder(rule(), event("process_creation", Outcome="failure")) is None
+
+
+def role_changed(before: str, after: str) -> bytes:
+    """A line of Asana's audit log."""
+    record = {
+        "gid": "1", "created_at": "2026-04-02T03:14:15.900Z", "event_type": "user_workspace_admin_role_changed",
+        "event_category": "admin_settings", "actor": {"actor_type": "user", "email": "mallory@example.org"},
+        "resource": {"resource_type": "user"}, "details": {"old_value": before, "new_value": after},
+    }  # fmt: skip
+    return json.dumps(record).encode() + b"\n"
+
+
+def hits(*lines: bytes) -> list[AnyFinding]:
+    found = inspect(io.BytesIO(b"".join(lines)), source="a")
+    return [one for one in found if isinstance(one, Finding) and one.kind == "rule_hit"]
+
+
+def test_a_finding_states_why_its_severity_is_limited():
+    [found] = hits(role_changed("super_admin", "user"))
+
+    assert found.severity is Severity.LOW
+    assert found.why.endswith("Each of these changes replaced a stronger role by a weaker one.")
+
+
+def test_one_serious_event_among_milder_ones_keeps_the_severity():
+    demotion = role_changed("super_admin", "user")
+
+    [found] = hits(demotion, role_changed("user", "super_admin"), demotion)
+
+    assert found.severity is Severity.MEDIUM
+    assert "weaker" not in found.why

@@ -1,0 +1,34 @@
+"""Malicious and harmless scripts are distinguished, also in the half that the rules were not made with."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+
+import pytest
+
+from svc.assistant.findings import Finding, with_facts
+from svc.assistant.skills.script.findings import ScriptSummary
+from svc.assistant.skills.script.tool import inspect
+
+ENDINGS = {"javascript": "js", "powershell": "ps1"}
+LEAST_FOUND = 0.9  # of the malicious ones
+MOST_FALSE = 0.1  # of the benign ones
+
+
+def flagged(text: str, source: str) -> bool:
+    findings = [one for one in inspect(text, source=source) if isinstance(one, Finding)]
+    return any(one.facts.verdict in ("malicious", "suspicious") for one in with_facts(findings, ScriptSummary))
+
+
+@pytest.mark.parametrize("half", ["open", "held"])
+@pytest.mark.parametrize("language", ENDINGS)
+def test_malicious_scripts_are_flagged_and_benign_ones_are_not(language: str, half: str):
+    path = files(__package__).joinpath("samples", f"{language}_{half}.toml")
+    samples = tomllib.loads(path.read_text(encoding="utf-8"))
+    share = {}
+    for kind, texts in samples.items():
+        share[kind] = {name for name, text in texts.items() if flagged(text, f"{name}.{ENDINGS[language]}")}
+    missed = samples["malicious"].keys() - share["malicious"]
+    assert len(missed) <= (1 - LEAST_FOUND) * len(samples["malicious"]), missed
+    assert len(share["benign"]) <= MOST_FALSE * len(samples["benign"]), share["benign"]

@@ -1,0 +1,81 @@
+"""A service on PostgreSQL: kills of the service and of the server in the middle of turns lose and double nothing."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from svc.service.store.address import PostgresAddress
+from tests.support.live import ProcessService
+from tests.support.postgres import PostgresServer, postgres_server
+from tests.support.wire_client import register
+from tests.svc.service.test_kills import Client, ProcessFaults, finish_and_check
+
+
+class DatabaseFaults(ProcessFaults):
+    """What is done to the service and its database."""
+
+    def __init__(self, server: PostgresServer, service: ProcessService, chance: random.Random) -> None:
+        super().__init__(service, chance)
+        self._server = server
+
+    async def crash_server(self) -> None:
+        """The server and its children die at once, and come back."""
+        await asyncio.to_thread(self._server.kill)
+        await asyncio.sleep(self._chance.choice([0.1, 1.5]))
+        await asyncio.to_thread(self._server.start)
+
+    async def crash_both(self) -> None:
+        await asyncio.to_thread(self._server.kill)
+        self._service.kill()
+        await asyncio.to_thread(self._server.start)
+
+
+FAULTS = ("crash_server", "kill", "crash_server", "terminate", "pause", "crash_both")
+
+
+async def go_through_faults(folder: Path, faults: int, clients: int, seed: int) -> None:
+    chance = random.Random(seed)
+    order = [FAULTS[number % len(FAULTS)] for number in range(faults)]
+    chance.shuffle(order)
+    figures = Counter(order)
+    environment = {"SVC_PING_SECONDS": "1", "SVC_STOP_SECONDS": "2"}
+    with postgres_server(is_durable=True) as server:
+        database = PostgresAddress(server.new_schema())
+        service = ProcessService(folder, "Steady", database=database, **environment)
+        try:
+            everyone = [Client(register(service)) for _ in range(clients)]
+            tasks: dict[str, asyncio.Task[None]] = {}
+            for fault in order:
+                for client in everyone:
+                    if client.session_id not in tasks or tasks[client.session_id].done():
+                        tasks[client.session_id] = asyncio.create_task(client.run(service))
+                await asyncio.sleep(chance.uniform(0.02, 0.6))
+                await getattr(DatabaseFaults(server, service, chance), fault)()
+                if service.process.poll() is not None:
+                    await asyncio.gather(*tasks.values())
+                    service.__init__(folder, "Steady", database=database, **environment)
+            for client in everyone:
+                client.is_leaving = True
+            await asyncio.gather(*tasks.values())
+            with service.http() as http:
+                for client in everyone:
+                    figures.update(await asyncio.to_thread(finish_and_check, http, client, order.count("terminate")))
+        finally:
+            service.kill()
+    print(dict(figures))  # the long form's result: pytest -s, or -rP
+    assert figures["taken_up"] > 0, "no fault hit a turn"
+
+
+async def test_a_few_faults_lose_nothing(tmp_path: Path):
+    await go_through_faults(tmp_path, faults=len(FAULTS), clients=4, seed=1)
+
+
+@pytest.mark.long
+@pytest.mark.timeout(3_600)
+async def test_two_hundred_faults_lose_nothing(tmp_path: Path):
+    await go_through_faults(tmp_path, faults=200, clients=12, seed=2)
