@@ -20,6 +20,7 @@ from svc.assistant.skills.decode.plausibility import text_of
 from svc.assistant.skills.script.language import Language
 
 OPEN, CLOSE = "\ue000", "\ue001"
+_BETWEEN = "\ue002"  # in an opening sequence that nothing closes
 LITERAL = f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}"
 MAX_ROUNDS = 12
 MAX_VARIABLES = 400
@@ -28,14 +29,15 @@ MAX_TEXT_CHARS = 1_000_000  # of a script that grows by inserted variables
 
 _SCANNERS = {
     Language.POWERSHELL: re.compile(
-        r"<#.*?#>|(?<![\w`])#[^\n]*|"
-        r"@'\r?\n(.*?)\r?\n'@|@\"\r?\n(.*?)\r?\n\"@|'((?:[^']|'')*)'|\"((?:[^\"`]|`.|\"\")*)\"", re.DOTALL,
+        r"<#.*?#>|@'\r?\n(.*?)\r?\n'@|@\"\r?\n(.*?)\r?\n\"@|(?P<unclosed>(?:<#|@'\r?\n|@\"\r?\n).*)|"
+        r"(?<![\w`])#[^\n]*|'((?:[^']|'')*)'|(?<!`)\"((?:[^\"`]|`.|\"\")*)\"", re.DOTALL,
     ),
     Language.VBA: re.compile(
         r"(?<![\w\"])'[^\n]*|^[ \t]*rem [^\n]*|\"((?:[^\"\n]|\"\")*)\"", re.IGNORECASE | re.MULTILINE
     ),
     Language.JAVASCRIPT: re.compile(
-        r"//[^\n]*|/\*.*?\*/|'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`", re.DOTALL
+        r"//[^\n]*|/\*.*?\*/|(?P<unclosed>/\*.*)|"
+        r"(?<!\\)(?:'((?:[^'\\\n]|\\.)*)'|\"((?:[^\"\\\n]|\\.)*)\"|`((?:[^`\\]|\\.)*)`)", re.DOTALL
     ),
 }  # fmt: skip
 EVALUATED = frozenset(_SCANNERS)
@@ -47,15 +49,24 @@ _JS_ESCAPE = re.compile(r"\\(?:x([0-9A-Fa-f]{2})|u\{?([0-9A-Fa-f]{4})\}?|(\r?\n)
 
 def marked(text: str, language: Language) -> str:
     """Return ``text`` with its strings unescaped between OPEN and CLOSE, and without its comments."""
-    text = text.replace(OPEN, "").replace(CLOSE, "")
+    without_marks = text.replace(OPEN, "").replace(CLOSE, "").replace(_BETWEEN, "")
+    return _marked(without_marks, language).replace(_BETWEEN, "")
 
+
+def _marked(text: str, language: Language) -> str:
     def mark(match: re.Match[str]) -> str:
-        groups = [group for group in match.groups() if group is not None]
-        if not groups:
-            return ""
-        return OPEN + _unescaped(groups[0], match[0], language) + CLOSE
+        groups = match.groupdict()
+        if groups.get("unclosed") is not None:  # what follows is code, not a comment or a string
+            return _marked(_without_opening(match[0]), language)
+        inside = [group for group in match.groups() if group is not None]
+        return OPEN + _unescaped(inside[0], match[0], language) + CLOSE if inside else ""
 
     return _SCANNERS[language].sub(mark, text)
+
+
+def _without_opening(text: str) -> str:
+    """Return ``text`` with no sequence like the one at its beginning, which nothing in it closes."""
+    return text.replace(text[:2], text[0] + _BETWEEN + text[1])
 
 
 def _unescaped(inside: str, whole: str, language: Language) -> str:
