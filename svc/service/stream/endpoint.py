@@ -197,8 +197,10 @@ class _Connection:
 
     async def _send_page(self) -> None:
         outbox = self._outbox
-        latest = outbox.latest
-        page = await self._handle.store.messages_after(self._session_id, outbox.position, limit_bytes=PAGE_BYTES)
+        latest, position = outbox.latest, outbox.position
+        page = await self._handle.store.messages_after(self._session_id, position, limit_bytes=PAGE_BYTES)
+        if outbox.position != position:
+            return  # rewound while the store was read: what is sent starts there
         if page:
             outbox.position = page[-1].seq
             await self._send(page)

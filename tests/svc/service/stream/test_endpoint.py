@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 
 import pytest
 from websockets.asyncio.client import ClientConnection, connect
@@ -104,6 +105,33 @@ async def test_a_client_that_lost_its_connection_before_any_answer_gets_it_by_re
     session_id = register(service)
     async with opened(service, session_id) as first:
         await ask(first, "one", id="q1")
+    async with opened(service, session_id, None) as second:
+        assert seqs(await ask(second, "one", id="q1")) == [1, 2, 3, 4, 5, 6]
+
+
+async def test_a_repeated_query_gets_its_answer_even_if_it_arrives_while_the_store_is_read(
+    service: ThreadService, monkeypatch: pytest.MonkeyPatch
+):
+    session_id = register(service)
+    async with opened(service, session_id) as first:
+        await ask(first, "one", id="q1")
+    is_asked = threading.Event()
+    store = service.running.service.session_stores.logged
+    read_store, ask_service = store.messages_after, service.running.service.ask
+
+    async def read_slowly(*place: str | int, **limits: int) -> object:
+        page = await read_store(*place, **limits)
+        while not is_asked.is_set():
+            await asyncio.sleep(0.01)
+        return page
+
+    async def ask_and_note(*query: object) -> object:
+        start = await ask_service(*query)
+        asyncio.get_running_loop().call_soon(is_asked.set)
+        return start
+
+    monkeypatch.setattr(store, "messages_after", read_slowly)
+    monkeypatch.setattr(service.running.service, "ask", ask_and_note)
     async with opened(service, session_id, None) as second:
         assert seqs(await ask(second, "one", id="q1")) == [1, 2, 3, 4, 5, 6]
 
