@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
-from functools import cache
+from functools import cache, lru_cache
 from ipaddress import ip_address
 from itertools import count
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -24,6 +24,7 @@ from svc.assistant.skills.mail.html import MARKS, Link, link_mark
 MAX_URLS = 500  # different ones of one mail
 MANY_LABELS = 5
 LONG_HOST = 45
+HOSTS_KEPT = 10_000  # whose registrable domain is remembered
 
 
 class Hosts(msgspec.Struct, frozen=True):
@@ -102,6 +103,7 @@ def _suffixes() -> PublicSuffixList:
     return PublicSuffixList()
 
 
+@lru_cache(maxsize=HOSTS_KEPT)
 def organisation(host: str) -> str:
     """Return the registrable domain of a host (``mail.a.co.uk``: ``a.co.uk``), or the host itself if it has none."""
     host = host.lower().strip(".")
@@ -230,11 +232,17 @@ _SHORT_ORG = 8  # with its suffix
 
 def is_free_hosting(host: str, path: str = "/") -> bool:
     """Whether it is free hosting."""
-    whole = host + path
-    return any(
-        whole.startswith(place) if "/" in place else host == place or host.endswith(f".{place}")
-        for place in hosts().free_hosting
-    )
+    domains, pages = _free_hosting()
+    labels = host.split(".")
+    return (host + path).startswith(pages) or any(".".join(labels[at:]) in domains for at in range(len(labels)))
+
+
+@cache
+def _free_hosting() -> tuple[frozenset[str], tuple[str, ...]]:
+    """Domains, and hosts with the start of a path."""
+    places = hosts().free_hosting
+    pages = tuple(place for place in places if "/" in place)
+    return frozenset(places) - frozenset(pages), pages
 
 
 def suspicious_tld(host: str) -> float:
@@ -262,7 +270,7 @@ def _signs_of_host(host: str, org: str, rest: str) -> Iterator[ScoredSign]:
         yield ScoredSign("shortener", "a very short address that looks like that of a URL shortener", 1.0)
     if is_free_hosting(host, rest):
         yield ScoredSign("free_hosting", "free hosting: anybody can publish a page there", 2.0)
-    if any((host + rest).startswith(place) for place in hosts().redirectors):
+    if (host + rest).startswith(hosts().redirectors):
         yield ScoredSign("redirect", "an open redirect of a well-known site", 2.0)
     if (points := suspicious_tld(host)) > 0:
         yield ScoredSign("tld", f"the often abused top-level domain .{host.rpartition('.')[2]}", points)

@@ -85,11 +85,12 @@ class ParsedMail(msgspec.Struct, frozen=True, kw_only=True):
 
     def foreign(self) -> list[LinkTarget]:
         """Return the links that lead neither to the sender nor to a known company."""
+        own = self.own
         return [
             url
             for url in self.urls
             if url.host
-            and url.org not in self.own
+            and url.org not in own
             and not is_bulk_sender(url.org)
             and (not url.brand or url.points >= STRONG_SIGN)
             and not self._is_sister(url.org)
