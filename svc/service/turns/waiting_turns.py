@@ -57,6 +57,12 @@ class WaitingTurns(Generic[P]):
         """Whether one more turn may run."""
         return not self._limit or self._count_running() + self._starting < self._limit
 
+    def count_room(self, limit: int) -> int:
+        """How many more turns may run that do not wait here, at most so many."""
+        if not self._limit:
+            return limit
+        return max(0, min(limit, self._limit - self._count_running() - self._starting - len(self._waiting)))
+
     def find(self, session_id: str) -> WaitingTurn[P] | None:
         """The session's waiting turn."""
         return self._waiting.get(session_id)
