@@ -111,9 +111,9 @@ def _can_log(key: KeyRecord, request: RegisterRequest, settings: Settings) -> bo
     if settings.shared_database and not can_log:
         raise InvalidRequestError(
             "unlogged sessions are not available: they live in the memory of one process, and several services share "
-            "this database. Leave log_session out, or use a service of one process"
+            "this database. Leave can_log out, or use a service of one process"
             + (". This key may not log sessions" if key.logging == "never" else ""),
-            param="log_session",
+            param="can_log",
         )
     return can_log
 

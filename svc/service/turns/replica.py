@@ -123,12 +123,14 @@ class Replica:
         return Reply()
 
     async def _drop_lost(self) -> None:
-        """Stop runs that another service took or ended; give up turns that are stored as ours and do not run."""
-        before = self._turns.running_turns
+        """Drop turns that another service took or ended; give up those that are stored as ours and do not run."""
+        running_before, waiting_before = self._turns.running_turns, self._turns.waiting.turns
         held = {turn.number: turn for turn in await self._store.held(self._turns.owner)}
-        for turn in before:
-            if turn.number not in held:
-                self._turns.drop(turn)
+        unowned = {turn.number for turn in await self._store.held("")} if waiting_before else set()
+        for before, still in ((running_before, held.keys()), (waiting_before, unowned)):
+            for turn in before:
+                if turn.number not in still:
+                    self._turns.drop(turn)
         now = asyncio.get_running_loop().time()
         running = {turn.number for turn in self._turns.running_turns} | {turn.number for turn in self._untaken}
         self._strays = {number: self._strays.get(number, now) for number in held if number not in running}

@@ -341,7 +341,8 @@ class Turns:
             UnavailableError: The service stops before the turn's end, or the store is out of reach.
             InsufficientStorageError: The disk is full.
         """
-        if (waiting := self.waiting.find(turn.session_id)) is not None and waiting.turn.id == turn.id:
+        waiting = self.waiting.find(turn.session_id)
+        if waiting is not None and waiting.turn.id == turn.id and self._others is None:
             await waiting.left.wait()
         if (run := self._runs.get(turn.session_id)) is not None and run.turn.id == turn.id:
             await _settled(run)
@@ -367,9 +368,11 @@ class Turns:
         waiting = self.waiting.find(session_id)
         if waiting is not None and turn_id in (None, "", waiting.turn.id):
             self.waiting.remove(session_id)
-            await self._end(waiting.pending, self._run_of(waiting.pending, waiting.turn), error)
+            ended = self._run_of(waiting.pending, waiting.turn)
+            await self._end(waiting.pending, ended, error)
             waiting.left.set()
-            return True
+            if not ended.is_lost:
+                return True
         run = self._runs.get(session_id)
         if run is not None and turn_id in (None, "", run.turn.id):
             if has_partial_answer:
@@ -410,7 +413,11 @@ class Turns:
         return False
 
     def drop(self, turn: TurnRecord) -> None:
-        """Stop the run of a turn that another service ended or took over."""
+        """Stop the run of a turn that another service ended or took over, or its waiting."""
+        waiting = self.waiting.find(turn.session_id)
+        if waiting is not None and waiting.turn == turn:
+            self.waiting.remove(turn.session_id)
+            self._forget_waiting(waiting)
         run = self._runs.get(turn.session_id)
         if run is not None and run.turn == turn:
             run.drop()

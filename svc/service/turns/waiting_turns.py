@@ -53,6 +53,11 @@ class WaitingTurns(Generic[P]):
         return list(self._waiting)
 
     @property
+    def turns(self) -> list[TurnRecord]:
+        """The turns that wait, the oldest first."""
+        return [waiting.turn for waiting in self._waiting.values()]
+
+    @property
     def has_room(self) -> bool:
         """Whether one more turn may run."""
         return not self._limit or self._count_running() + self._starting < self._limit
