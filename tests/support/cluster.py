@@ -14,7 +14,7 @@ from tests.support.postgres import PostgresServer
 
 
 class Cluster:
-    """The services; a dead one is started anew with `start`."""
+    """The services; a dead one is started again with `start`."""
 
     def __init__(self, folder: Path, database: PostgresAddress, assistant: str, count: int, **environment: str) -> None:
         self._folder = folder
@@ -41,7 +41,7 @@ class Cluster:
         )
 
     def start(self, number: int) -> None:
-        """Start a service anew that died."""
+        """Start a service again that died."""
         self.services[number] = self._new(number)
         self.services[number].wait()
 

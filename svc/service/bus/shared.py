@@ -9,39 +9,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import Protocol
-
-import msgspec
 
 from svc.service.bus.memory import MemoryBus
 from svc.service.store.records import StoredMessage
-
-
-class Hint(msgspec.Struct, kw_only=True):
-    """What one service tells the others. ``wake``: there is something to do, so look now."""
-
-    stored: dict[str, int] = {}
-    ended: dict[str, tuple[int, str]] = {}
-    wake: bool = False
-
-
-class Hints(Protocol):
-    """Carries hints between services, after the commits they are about; one that is lost is not sent again."""
-
-    async def start(self, on_hint: Callable[[Hint], None]) -> None:
-        """Begin to send, and to call ``on_hint`` with those of others; a broken connection is opened again."""
-
-    async def close(self) -> None:
-        """Send what was told, then end."""
-
-    def tell_stored(self, session_id: str, seq: int) -> None:
-        """Tell that messages up to this seq are stored."""
-
-    def tell_ended(self, session_id: str, code: int, reason: str) -> None:
-        """Tell that the session's streams are to be closed."""
-
-    def tell_wake(self) -> None:
-        """Tell that there is a turn to take, a turn that was taken, a request or a reply."""
+from svc.service.store.shared import Hint, Hints
 
 
 class SharedBus(MemoryBus):

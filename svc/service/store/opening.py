@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from svc.errors import ConfigError
-from svc.service.bus.shared import Hints
 from svc.service.store import Store
 from svc.service.store.address import PostgresAddress
-from svc.service.store.shared import SharedStore
+from svc.service.store.shared import Hints, SharedStore
 from svc.service.store.sqlite import SqliteStore
 
 

@@ -1,11 +1,11 @@
-"""The interface of a store that several equal services use at once: leases, turns that are taken over, requests.
+"""The interface of a store that several equal services use at once: leases, turns that are taken over, requests, hints.
 
 A replica is one of these services. It lives as long as its lease, which it renews; times are those of the database.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import msgspec
@@ -73,3 +73,30 @@ class SharedStore(Store, Protocol):
 
     async def drop_request(self, request_id: str) -> None:
         """Forget a request that nobody answered."""
+
+
+class Hint(msgspec.Struct, kw_only=True):
+    """What one service tells the others. ``wake``: there is something to do, so look now."""
+
+    stored: dict[str, int] = {}
+    ended: dict[str, tuple[int, str]] = {}
+    wake: bool = False
+
+
+class Hints(Protocol):
+    """Carries hints between services, after the commits they are about; one that is lost is not sent again."""
+
+    async def start(self, on_hint: Callable[[Hint], None]) -> None:
+        """Begin to send, and to call ``on_hint`` with those of others; a broken connection is opened again."""
+
+    async def close(self) -> None:
+        """Send what is left, then end."""
+
+    def tell_stored(self, session_id: str, seq: int) -> None:
+        """Tell that messages up to this seq are stored."""
+
+    def tell_ended(self, session_id: str, code: int, reason: str) -> None:
+        """Tell that the session's streams are to be closed."""
+
+    def tell_wake(self) -> None:
+        """Tell that there is a turn to take, a turn that was taken, a request or a reply."""

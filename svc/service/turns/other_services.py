@@ -125,19 +125,22 @@ class OtherServices:
         request = OwnerRequest(id=new_id(), session_id=turn.session_id, turn_number=turn.number, kind=kind, body=body)
         if not await self.store.ask_owner(request):
             return None
-        reply = None
         try:
             async with asyncio.timeout(self._patience_seconds):
-                with self._awake() as waker:
-                    self.wake()
-                    while (reply := await self.store.take_reply(request.id)) is None:
-                        with contextlib.suppress(TimeoutError):
-                            await asyncio.wait_for(waker.wait(), LOOK_SECONDS)
-                        waker.clear()
-        finally:
-            if reply is None:
-                await self.store.drop_request(request.id)
+                reply = await self._reply_to(request.id)
+        except BaseException:
+            await self.store.drop_request(request.id)
+            raise
         return msgspec.json.decode(reply, type=Reply)
+
+    async def _reply_to(self, request_id: str) -> bytes:
+        with self._awake() as waker:
+            self.wake()
+            while (reply := await self.store.take_reply(request_id)) is None:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(waker.wait(), LOOK_SECONDS)
+                waker.clear()
+        return reply
 
     @contextlib.contextmanager
     def _awake(self) -> Iterator[asyncio.Event]:

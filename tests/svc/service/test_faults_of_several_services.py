@@ -61,7 +61,7 @@ class Roamer(Client):
 
 
 class Faults:
-    """What is done to the services; a dead one is started anew while the others go on."""
+    """What is done to the services; a dead one is started again while the others go on."""
 
     def __init__(self, cluster: Cluster, chance: random.Random) -> None:
         self._cluster = cluster

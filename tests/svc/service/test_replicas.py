@@ -209,7 +209,7 @@ def mortal(postgres: PostgresServer, tmp_path: Path) -> Iterator[Cluster]:
 
 
 async def check_goes_on(reader: ClientConnection, session_id: str, service: ProcessService) -> None:
-    """The turn begins anew and comes to its end; the reader sees what is stored."""
+    """The turn begins again and comes to its end; the reader sees what is stored."""
     frames = await read_turn(reader)
     contents = [frame["content"] for frame in frames]
     again = len(contents) - 1 - contents[::-1].index(AGAIN)

@@ -1,7 +1,7 @@
 """Hints by LISTEN and NOTIFY: one connection of each service listens and sends.
 
 They are sent after the commits that they are about, never in them: a NOTIFY in an append's transaction makes the
-commits of all services wait for each other. What is told while one is on its way is gathered in the next.
+commits of all services wait for each other. News that arrives while one is sent is gathered in the next.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from svc.service.bus.shared import Hint
 from svc.service.store.address import PostgresAddress
 from svc.service.store.postgres.links import FAILURES, connect
+from svc.service.store.shared import Hint
 
 log: logging.Logger = logging.getLogger("svc.hints")
 COMMAND_SECONDS = 3.0
@@ -57,7 +57,7 @@ class PostgresHints:
         self._task = asyncio.create_task(self._run())
 
     async def close(self) -> None:
-        """Send what was told, then end."""
+        """Send what is left, then end."""
         self._is_closed = True
         self._pending.set()
         if self._task is not None:
@@ -104,7 +104,7 @@ class PostgresHints:
         except BaseException:
             connection.terminate()
             raise
-        self._on_hint(Hint(wake=True))  # what was told before was not heard
+        self._on_hint(Hint(wake=True))  # earlier hints were not heard
         return connection
 
     async def _send_all(self, connection: Any) -> None:  # noqa: ANN401  # asyncpg has no types

@@ -9,7 +9,6 @@ import pytest
 
 from svc.errors import ConfigError
 from svc.messages import MessageType
-from svc.service.bus.shared import Hint
 from svc.service.store.address import PostgresAddress
 from svc.service.store.opening import shared_store_of
 from svc.service.store.postgres import hints, links
@@ -17,7 +16,7 @@ from svc.service.store.postgres.hints import PostgresHints
 from svc.service.store.postgres.shared import SharedPostgresStore
 from svc.service.store.postgres.single_service import PostgresLock
 from svc.service.store.records import LeaseLostError, TurnRecord
-from svc.service.store.shared import OwnerRequest
+from svc.service.store.shared import Hint, OwnerRequest
 from tests.support.postgres import PostgresServer
 from tests.support.store_records import END, info, query, session
 
