@@ -112,6 +112,7 @@ class ThreadService(LiveService):
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=self.server.config.get_loop_factory()) as runner:
+            self.loop = runner.get_loop()
             runner.run(self.server.serve_until_stopped())
 
     async def limit_pages(self, count: int) -> None:

@@ -61,6 +61,8 @@ class Replica:
         if self._tasks:
             await asyncio.wait(self._tasks)
         with contextlib.suppress(ServiceError):  # the lease ends by itself
+            for turn in self._untaken:
+                await self._store.release(turn)
             await self._store.leave(self._turns.owner)
         self._others.wake()
 
@@ -150,11 +152,15 @@ class Replica:
                 self._untaken = [*await self._store.take_over(owner=self._turns.owner, limit=room)]
             if not self._untaken:
                 return
-            while self._untaken:
-                await self._turns.resume(
-                    self._store, self._untaken[0], self._others.find, expiry_time=self._others.expiry_time
-                )
-                self._untaken.pop(0)
+            while self._untaken and not self._turns.is_stopping:
+                await self._resume(self._untaken.pop(0))
+
+    async def _resume(self, turn: TurnRecord) -> None:
+        try:
+            await self._turns.resume(self._store, turn, self._others.find, expiry_time=self._others.expiry_time)
+        except ServiceError:
+            self._untaken.append(turn)
+            raise
 
     async def _heal(self) -> None:
         """Tell listeners of what was stored elsewhere and whose hint was lost."""

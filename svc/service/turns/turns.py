@@ -458,7 +458,7 @@ class Turns:
             self._wait(pending, turn)
         else:
             log.info("turn recovered", extra={"turn": turn.id, "attempt": turn.attempts})
-            if turn.attempts > 1 or len(messages) > 1 + _is_wait_notice(messages[1]):
+            if turn.attempts > 1 or not all(map(_is_wait_notice, messages[1:])):
                 run.step_buffer.add_info(RESTART_NOTICE)
             self._start(pending, run)
 
@@ -569,7 +569,7 @@ class Turns:
         if run.last_seq is None or history is None:
             self.histories.forget([run.turn.session_id])
         else:
-            self.histories.put(run.turn.session_id, run.last_seq, history)
+            self.histories.put(pending.handle.session, run.last_seq, history)
 
     async def _read_history(self, handle: SessionHandle) -> History:
         if not handle.session.turns:
