@@ -55,9 +55,11 @@ from svc.messages import (
     TicketRequest,
     UpdateRequest,
     UserInfo,
+    new_id,
 )
 from svc.service.access.auth import request_target
 from svc.service.bus.memory import MemoryBus
+from svc.service.bus.shared import SharedBus
 from svc.service.chat.completion import ChatCompletion
 from svc.service.chat.request import ChatRequest
 from svc.service.clock import SteadyClock, elapsed_seconds
@@ -76,10 +78,12 @@ from svc.service.sessions.session_stores import SessionStores
 from svc.service.settings import Settings
 from svc.service.store.address import PostgresAddress
 from svc.service.store.disk_space import DiskSpace
-from svc.service.store.opening import SingleService, single_service_of, store_of
+from svc.service.store.opening import SingleService, hints_of, shared_store_of, single_service_of, store_of
 from svc.service.store.sqlite import SqliteStore
 from svc.service.stream.endpoint import stream
 from svc.service.stream.open_streams import OpenStreams
+from svc.service.turns.other_services import OtherServices
+from svc.service.turns.replica import Replica
 
 
 class Operation(NamedTuple):
@@ -189,10 +193,18 @@ class RunningService:
     """The built service with its background tasks, as ``serve`` needs it."""
 
     def __init__(
-        self, service: Service, assistant: Assistant, disk: DiskFiles, single: SingleService | None = None
+        self,
+        service: Service,
+        assistant: Assistant,
+        disk: DiskFiles,
+        *,
+        single: SingleService | None = None,
+        replica: Replica | None = None,
     ) -> None:
+        """``replica``: the service among others of its database, if it has any."""
         self.service = service
         self._single = single
+        self._replica = replica
         self.activity: ActivityTracker = ActivityTracker(time.monotonic)
         self.streams: OpenStreams = OpenStreams(service)
         service.metrics.add_gauge("svc_open_streams", "Open streams of this process.", lambda: len(self.streams))
@@ -213,25 +225,35 @@ class RunningService:
         if self._single is not None:
             await self._single.take(stop)
         await session_stores.private.open()
-        await self._disk.open()
+        await self._disk.open(is_alone=self._replica is None or await self._replica.join())
         await self.service.resume_clock()
         await self._assistant.start()
-        try:
-            await self.service.turns.recover(
-                session_stores.logged, session_stores.find, expiry_time=self.service.time.expiry
-            )
-        except InsufficientStorageError as error:
-            raise ConfigError(f"the service cannot start: {error}") from error
+        await self._take_up_turns()
         self._tasks = [
             asyncio.create_task(self.streams.watch()),
             asyncio.create_task(self.service.run_purges()),
         ]
         self.service.is_ready = True
 
+    async def _take_up_turns(self) -> None:
+        """Run the turns that nobody runs."""
+        if self._replica is not None:
+            await self._replica.start()
+            return
+        session_stores = self.service.session_stores
+        try:
+            await self.service.turns.recover(
+                session_stores.logged, session_stores.find, expiry_time=self.service.time.expiry
+            )
+        except InsufficientStorageError as error:
+            raise ConfigError(f"the service cannot start: {error}") from error
+
     async def drain(self) -> None:
         """End or release the turns, then close the streams with 1001, spread over two seconds."""
         self.service.is_ready = False
         await self.service.turns.close(self.hurry)
+        if self._replica is not None:
+            await self._replica.hand_over()
         await self.streams.close(self.hurry)
 
     async def close(self) -> None:
@@ -247,6 +269,8 @@ class RunningService:
         await self._assistant.close()
         with contextlib.suppress(ServiceError):  # never opened, or the disk is full
             await self.service.save_clock()
+        if self._replica is not None:
+            await self._replica.close()
         self._disk.close()
         await self.service.session_stores.logged.close()
         await self.service.session_stores.private.close()
@@ -280,18 +304,34 @@ def build(
     passed.
     """
     chosen = settings or Settings()
-    store, single = store_of(database), single_service_of(database)
+    is_shared = chosen.shared_database
+    shared = shared_store_of(database) if is_shared else None
+    store, single = shared or store_of(database), single_service_of(database, is_shared=is_shared)
     folder = folder_of_files(database, files)
     disks = [database.parent, folder] if isinstance(database, Path) else [folder]
     space = DiskSpace(disks, chosen.min_free_bytes)
-    disk = DiskFiles(folder, store, space, results_bytes=chosen.kept_results_bytes)
+    disk = DiskFiles(folder, store, space, results_bytes=chosen.kept_results_bytes, is_shared=is_shared)
     memory = MemoryFiles(chosen.max_memory_file_bytes, results_bytes=chosen.kept_results_memory_bytes)
     session_stores = SessionStores(store, SqliteStore(None), disk, memory)
     steady = SteadyClock(clock, elapsed, grace_seconds=chosen.clock_grace_seconds)
     if (set_workers := getattr(assistant, "set_workers", None)) is not None:  # one that is no subclass may lack it
         set_workers(chosen.workers if isinstance(chosen.workers, int) else 0)
-    service = Service(session_stores, assistant, bus=MemoryBus(), settings=chosen, clock=steady, space=space)
-    return RunningService(service, assistant, disk, single)
+    if shared is None or isinstance(database, Path):
+        service = Service(session_stores, assistant, bus=MemoryBus(), settings=chosen, clock=steady, space=space)
+        return RunningService(service, assistant, disk, single=single)
+    owner = new_id()
+    bus = SharedBus(hints_of(database, owner))
+    others = OtherServices(
+        shared,
+        bus,
+        owner=owner,
+        find=session_stores.find,
+        expiry_time=steady.expiry,
+        patience_seconds=chosen.lease_seconds / 2,
+    )
+    service = Service(session_stores, assistant, bus=bus, settings=chosen, clock=steady, space=space, others=others)
+    replica = Replica(service.turns, others, lease_seconds=chosen.lease_seconds)
+    return RunningService(service, assistant, disk, single=single, replica=replica)
 
 
 def folder_of_files(database: Path | PostgresAddress, files: Path | None) -> Path:

@@ -64,6 +64,7 @@ from svc.service.settings import Settings
 from svc.service.store.disk_space import DiskSpace
 from svc.service.store.records import FeedbackRecord, FileRecord, KeyRecord, SessionRecord, TurnStart
 from svc.service.turns.message_builder import count_tokens
+from svc.service.turns.other_services import OtherServices
 from svc.service.turns.turns import Turns, cancelled, deleted
 
 log: logging.Logger = logging.getLogger("svc.service")
@@ -82,6 +83,7 @@ class Service:
         settings: The limits.
         clock: The time.
         space: Free space on the disk of logged sessions.
+        others: The other services of the database, if several share it.
     """
 
     def __init__(
@@ -93,6 +95,7 @@ class Service:
         settings: Settings,
         clock: SteadyClock,
         space: DiskSpace,
+        others: OtherServices | None = None,
     ) -> None:
         self.session_stores = session_stores
         self.bus = bus
@@ -109,7 +112,13 @@ class Service:
         self.metrics: Metrics = Metrics()
         self.quotas: Quotas = Quotas(settings, self.metrics)
         self.turns: Turns = Turns(
-            assistant, bus=bus, settings=settings, clock=clock.stamp, save_file=self._save_file, metrics=self.metrics
+            assistant,
+            bus=bus,
+            settings=settings,
+            clock=clock.stamp,
+            save_file=self._save_file,
+            metrics=self.metrics,
+            others=others,
         )
         self.is_ready: bool = False  # started, and not stopping: GET /ready
         self.metrics.add_gauge("svc_running_turns", "Running turns of this process.", lambda: len(self.turns.running))
@@ -276,7 +285,7 @@ class Service:
         """Accept a client's answer to a request of the running turn; a refused one counts as a request of the key."""
         await self.live_session(key, session_id)
         try:
-            self.turns.answer(session_id, message)
+            await self.turns.answer(session_id, message)
         except ServiceError:
             self.quotas.spend(QuotaName.REQUESTS, key)
             raise

@@ -166,6 +166,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         int, Meta(ge=0, description="bytes in memory per user for messages and files of unlogged sessions; 0: no limit")
     ] = 192 * MIB
 
+    # several services on one database
+    shared_database: Annotated[
+        bool, Meta(description="let several services use one PostgreSQL database; each needs this setting")
+    ] = False
+    lease_seconds: Annotated[
+        float, Meta(ge=1, description="time until the turns of a service that died are taken over by another")
+    ] = 10.0
+
     # connections and the process
     partial_seconds: Annotated[
         float, Meta(ge=0, description="time a cancelled turn has to answer from what it has read (0: none)")

@@ -112,6 +112,7 @@ class ThreadService(LiveService):
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=self.server.config.get_loop_factory()) as runner:
+            self.loop = runner.get_loop()
             runner.run(self.server.serve_until_stopped())
 
     async def limit_pages(self, count: int) -> None:
@@ -136,22 +137,32 @@ class ProcessService(LiveService):
         *,
         port: int = 0,
         database: Path | PostgresAddress | None = None,
+        common: Path | None = None,
+        is_awaited: bool = True,
         **environment: str,
     ) -> None:
+        """``common``: the folder of key and files, if several processes share them. Not ``is_awaited``: call `wait`."""
         self.connection_file = folder / "connection.json"
         self.log_file = folder / "service.log"
         database = database or folder / "service.db"
         url = f"sqlite:///{database}" if isinstance(database, Path) else database.url
         name = assistant if ":" in assistant else f"scripted:{assistant}"
+        self._common, self._database = common or folder, database
+        self.folder = folder
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "svc.cli.main", "serve", "--port", str(port), "--database", url,
-                 "--files", f"file://{folder / 'service.db.files'}", "--assistant", name,
-                 "--connection-file", str(self.connection_file), "--key-file", str(folder / "service.key")],
+                 "--files", f"file://{self._common / 'service.db.files'}", "--assistant", name,
+                 "--connection-file", str(self.connection_file), "--key-file", str(self._common / "service.key")],
                 env={**os.environ, "PYTHONPATH": str(ASSISTANTS), "SVC_DRAIN_SECONDS": "0", **environment},
                 stdout=log,
                 stderr=log,
             )  # fmt: skip
+        if is_awaited:
+            self.wait()
+
+    def wait(self) -> None:
+        """Return once the service listens."""
         try:
             wait_until(lambda: self._is_ours() or self.process.poll() is not None, "the connection file", 60)
             assert self.process.poll() is None, self.log_file.read_text()
@@ -159,7 +170,8 @@ class ProcessService(LiveService):
             self.process.kill()
             raise
         connection = msgspec.json.decode(self.connection_file.read_bytes(), type=serve.Connection)
-        super().__init__(connection, (folder / "service.key").read_text().strip(), database, folder)
+        key = (self._common / "service.key").read_text().strip()
+        super().__init__(connection, key, self._database, self.folder)
 
     def _is_ours(self) -> bool:
         """Whether the connection file is this process's: a killed one leaves its own behind."""

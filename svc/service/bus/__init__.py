@@ -14,6 +14,9 @@ class Listener(Protocol):
     def offer(self, batch: Sequence[StoredMessage]) -> None:
         """Messages that were stored, in order of seq; some may be missing or already known."""
 
+    def catch_up(self, seq: int) -> None:
+        """Messages up to this seq are in the store; those that were not offered are to be read from there."""
+
     def notify(self, body: bytes) -> None:
         """A message that is not stored, encoded; it has no place in the order of the others."""
 

@@ -29,6 +29,16 @@ class MemoryBus:
         for listener in self._listeners.get(session_id, ()):
             listener.offer(batch)
 
+    def catch_up(self, session_id: str, seq: int) -> None:
+        """Tell the listeners that messages up to this seq are in the store."""
+        for listener in self._listeners.get(session_id, ()):
+            listener.catch_up(seq)
+
+    @property
+    def session_ids(self) -> list[str]:
+        """The sessions with listeners."""
+        return list(self._listeners)
+
     def publish_notice(self, session_id: str, body: bytes) -> None:
         """Publish a message that is not stored, to those who listen now."""
         for listener in self._listeners.get(session_id, ()):

@@ -63,15 +63,20 @@ async def stream(
     listener = _Listener()
     service.bus.subscribe(chat.session.id, listener)
     task = asyncio.create_task(_run(service, key, chat))
-    task.add_done_callback(lambda _: listener.bodies.put_nowait(None))
+    task.add_done_callback(lambda _: listener.news.put_nowait(None))
     try:
-        body = await listener.bodies.get()
-        if body is None:
+        news = await listener.news.get()
+        if news is None:
             await task  # raises if the turn could not begin
         yield chat
-        while body is not None:
-            yield msgspec.json.decode(body, type=Message) if body else None
-            body = await listener.next()
+        position = 0
+        while news is not None:
+            for message in await _unseen(service, chat.session.id, news, position):
+                position = message.seq
+                yield msgspec.json.decode(message.body, type=Message)
+            if news == _QUIET:
+                yield None
+            news = await listener.next()
         yield _completion(chat, await task)
     finally:
         service.bus.unsubscribe(chat.session.id, listener)
@@ -81,24 +86,43 @@ async def stream(
             await asyncio.wait([task])
 
 
+async def _unseen(service: Service, session_id: str, news: _News, position: int) -> Sequence[StoredMessage]:
+    """The messages after this position, up to those of the news; what another service stored is read."""
+    if not news or news[-1].seq <= position:
+        return ()
+    if news[0].body and news[0].seq <= position + 1:
+        return [message for message in news if message.seq > position]
+    handle = await service.session_stores.find(session_id)
+    return () if handle is None else await handle.store.messages_after(session_id, position, last_seq=news[-1].seq)
+
+
+_News = tuple[StoredMessage, ...]
+"""Messages in order of seq; one without a body is in the store."""
+_QUIET: _News = ()
+
+
 class _Listener:
     """Collects the messages of a session; None ends them."""
 
     def __init__(self) -> None:
-        self.bodies: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self.news: asyncio.Queue[_News | None] = asyncio.Queue()
 
-    async def next(self) -> bytes | None:
-        """The next message, None at the end; empty if none came for ``QUIET_SECONDS``."""
+    async def next(self) -> _News | None:
+        """The next messages, None at the end; empty if none came for ``QUIET_SECONDS``."""
         try:
             async with asyncio.timeout(QUIET_SECONDS):
-                return await self.bodies.get()
+                return await self.news.get()
         except TimeoutError:
-            return b""
+            return _QUIET
 
     def offer(self, batch: Sequence[StoredMessage]) -> None:
         """Messages that were stored, in order of seq."""
-        for message in batch:
-            self.bodies.put_nowait(message.body)
+        if batch:
+            self.news.put_nowait(tuple(batch))
+
+    def catch_up(self, seq: int) -> None:
+        """Another service stored messages."""
+        self.news.put_nowait((StoredMessage(seq, b""),))
 
     def notify(self, body: bytes) -> None:
         """A message that is not stored: nothing that a response shows."""

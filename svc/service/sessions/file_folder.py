@@ -39,10 +39,14 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class FileFolder:
-    """A folder of attached files. An unfinished one has the ending ``.part``."""
+    """A folder of attached files. An unfinished one has the ending ``.part``.
 
-    def __init__(self, path: Path) -> None:
+    ``is_shared``: several services of one database use it.
+    """
+
+    def __init__(self, path: Path, *, is_shared: bool = False) -> None:
         self.path = path
+        self._is_shared = is_shared
         self._missing: set[str] = set()  # attached, but not found at the start
         self._lock: int | None = None
 
@@ -109,7 +113,7 @@ class FileFolder:
             return
         self._lock = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(self._lock, (fcntl.LOCK_SH if self._is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self.close()
             raise ConfigError(

@@ -91,21 +91,37 @@ class DiskFiles:
     erased with its results, which have a folder of their own.
     """
 
-    def __init__(self, folder: Path, journal: FileJournal, space: DiskSpace, *, results_bytes: int = 0) -> None:
-        self._folder = FileFolder(folder)
+    def __init__(
+        self,
+        folder: Path,
+        journal: FileJournal,
+        space: DiskSpace,
+        *,
+        results_bytes: int = 0,
+        is_shared: bool = False,
+    ) -> None:
+        """``is_shared``: several services of one database use the folder."""
+        self._folder = FileFolder(folder, is_shared=is_shared)
         self._journal = journal
         self._space = space
         self._received: set[str] = set()  # complete, not renamed yet
         self._results = DiskResults(folder.with_suffix(".results"), results_bytes, self._folder.has, space)
 
-    async def open(self) -> None:
-        """Lock the folder and compare it with the database; raises ConfigError if it cannot be used."""
+    async def open(self, *, is_alone: bool = True) -> None:
+        """Lock the folder and compare it with the database; raises ConfigError if it cannot be used.
+
+        Unless it ``is_alone``, nothing is compared: what looks unfinished may be what another service receives now.
+        """
         await asyncio.to_thread(self._folder.open)
+        if is_alone:
+            await self._compare()
+        await asyncio.to_thread(self._results.open)
+
+    async def _compare(self) -> None:
         known = Manifest(frozenset(await self._journal.file_ids()), await self._journal.journaled_files())
         if settled := await asyncio.to_thread(self._folder.reconcile, known):
             await self._journal.forget_files(settled)
         await self._share_duplicates()
-        await asyncio.to_thread(self._results.open)
 
     async def _share_duplicates(self) -> None:
         """Keep one of the files with the same content, if it is whole, and remove the others."""

@@ -84,7 +84,7 @@ def new_session(
         create_time=int(now),
         update_time=int(now),
         expire_time=int(now) + ttl,
-        can_log=can_log_session(key.logging, requested=request.log_session),
+        can_log=_can_log(key, request, settings),
         instructions=instructions,
         agents_config=msgspec.json.encode(request.agents_config).decode() if request.agents_config else "",
         registered_tools=tools,
@@ -103,6 +103,19 @@ def apply_update(session: SessionRecord, request: UpdateRequest, *, now: float, 
         update_time=int(now),
         expire_time=int(now) + ttl if request.ttl else session.expire_time,
     )
+
+
+def _can_log(key: KeyRecord, request: RegisterRequest, settings: Settings) -> bool:
+    """Whether the session may be logged; raises InvalidRequestError if it may not, and others share the store."""
+    can_log = can_log_session(key.logging, requested=request.log_session)
+    if settings.shared_database and not can_log:
+        raise InvalidRequestError(
+            "unlogged sessions are not available: they live in the memory of one process, and several services share "
+            "this database. Leave can_log out, or use a service of one process"
+            + (". This key may not log sessions" if key.logging == "never" else ""),
+            param="can_log",
+        )
+    return can_log
 
 
 def can_log_session(logging: Logging, *, requested: bool | None) -> bool:

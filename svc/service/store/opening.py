@@ -9,6 +9,7 @@ from typing import Protocol
 from svc.errors import ConfigError
 from svc.service.store import Store
 from svc.service.store.address import PostgresAddress
+from svc.service.store.shared import Hints, SharedStore
 from svc.service.store.sqlite import SqliteStore
 
 
@@ -22,13 +23,16 @@ class SingleService(Protocol):
         """Let another service have it."""
 
 
-def single_service_of(database: Path | PostgresAddress) -> SingleService | None:
-    """The lock of a PostgreSQL database; None for a SQLite file, whose lock is a file."""
+def single_service_of(database: Path | PostgresAddress, *, is_shared: bool = False) -> SingleService | None:
+    """The lock of a PostgreSQL database; None for a SQLite file, whose lock is a file.
+
+    ``is_shared``: those who share it do not exclude each other.
+    """
     if isinstance(database, Path):
         return None
     from svc.service.store.postgres.single_service import PostgresLock
 
-    return PostgresLock(database)
+    return PostgresLock(database, is_shared=is_shared)
 
 
 def store_of(database: Path | PostgresAddress) -> Store:
@@ -38,8 +42,32 @@ def store_of(database: Path | PostgresAddress) -> Store:
     try:
         from svc.service.store.postgres.store import PostgresStore
     except ImportError as error:
-        raise ConfigError(
-            f'{database} needs the extra "postgres", which is not installed ({error}): '
-            'pip install "svc-jupyter[postgres]"'
-        ) from error
+        raise _without_driver(database, error) from error
     return PostgresStore(database)
+
+
+def shared_store_of(database: Path | PostgresAddress) -> SharedStore:
+    """The store of a database that several services use at once, still closed; raises ConfigError."""
+    if isinstance(database, Path):
+        raise ConfigError(
+            f"--shared-database needs PostgreSQL: several services cannot use the SQLite file {database}. Give "
+            "--database postgresql://…, or leave --shared-database out"
+        )
+    try:
+        from svc.service.store.postgres.shared import SharedPostgresStore
+    except ImportError as error:
+        raise _without_driver(database, error) from error
+    return SharedPostgresStore(database)
+
+
+def hints_of(database: PostgresAddress, replica: str) -> Hints:
+    """What the replicas of a shared database tell each other, still closed."""
+    from svc.service.store.postgres.hints import PostgresHints
+
+    return PostgresHints(database, replica)
+
+
+def _without_driver(database: PostgresAddress, error: ImportError) -> ConfigError:
+    return ConfigError(
+        f'{database} needs the extra "postgres", which is not installed ({error}): pip install "svc-jupyter[postgres]"'
+    )

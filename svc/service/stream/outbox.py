@@ -68,6 +68,13 @@ class Outbox:
             self._catch_up()
         self.pending.set()
 
+    def catch_up(self, seq: int) -> None:
+        """Read the store up to here, unless that was taken already."""
+        if seq > self._latest:
+            self._catch_up()
+            self._latest = seq
+            self.pending.set()
+
     def notify(self, body: bytes) -> None:
         """Queue a message that is not stored; it is sent after those that are queued."""
         self._notices.append(body)

@@ -56,12 +56,13 @@ class TurnRun:
         self._settings = settings
         self._limit_seconds = limit_seconds
         self._is_released = False
+        self.is_lost: bool = False  # another process ended it or took it over
         self._stop_timer: asyncio.TimerHandle | None = None
 
     @property
     def outcome(self) -> str:
-        """``answered``, ``failed``, or ``handed_back`` if another process continues the turn."""
-        return "handed_back" if self._is_released else self.step_buffer.state.value
+        """``answered``, ``failed``, or ``handed_back`` if another process continues or ended the turn."""
+        return "handed_back" if self._is_released or self.is_lost else self.step_buffer.state.value
 
     @property
     def last_seq(self) -> int | None:
@@ -112,6 +113,11 @@ class TurnRun:
             self._is_released = True
             self.step_buffer.pending.set()
 
+    def drop(self) -> None:
+        """Stop without an end, because another process ended the turn or took it over."""
+        self.is_lost = True
+        self.step_buffer.pending.set()
+
     def _on_timeout(self) -> None:
         minutes = self._limit_seconds / 60
         self.stop(
@@ -127,6 +133,8 @@ class TurnRun:
         while not self.done.is_set():
             await self.step_buffer.pending.wait()
             self.step_buffer.pending.clear()
+            if self.is_lost:
+                return
             if self._is_released:
                 await self._store.release(self.turn)
                 return
@@ -137,6 +145,7 @@ class TurnRun:
             except LeaseLostError as error:
                 # The fence check failed: the turn was ended or taken over, so nothing more may be written here.
                 log.warning("turn ended in another process", extra={"turn": self.turn.id, "reason": str(error)})
+                self.is_lost = True
                 return
             except (UnavailableError, InsufficientStorageError) as error:
                 failures += 1

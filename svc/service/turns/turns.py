@@ -11,6 +11,7 @@ stored first, and its attempts are counted.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from functools import partial
@@ -29,11 +30,12 @@ from svc.service.quotas.uses import TurnUse
 from svc.service.sessions.session_stores import SessionHandle
 from svc.service.settings import Settings
 from svc.service.store import Store
-from svc.service.store.records import FirstBatch, TurnRecord, TurnStart, TurnState
+from svc.service.store.records import FirstBatch, LeaseLostError, TurnRecord, TurnStart, TurnState
 from svc.service.turns.evidence_scope import scope_of
 from svc.service.turns.history_cache import History, HistoryCache, history_of
 from svc.service.turns.local_tool_calls import Consents, LocalToolCalls, not_pending
 from svc.service.turns.message_builder import MessageBuilder
+from svc.service.turns.other_services import OtherServices
 from svc.service.turns.step_buffer import Batch, StepBuffer
 from svc.service.turns.turn_run import TurnRun
 from svc.service.turns.waiting_turns import WaitingTurn, WaitingTurns
@@ -41,6 +43,7 @@ from svc.service.turns.waiting_turns import WaitingTurn, WaitingTurns
 log: logging.Logger = logging.getLogger("svc.turns")
 RESTART_NOTICE = "started again after a service restart"  # docs/wire.md, "Turns"
 WAIT_NOTICE = "waiting for a free place"
+OWNER_SECONDS = 2.0  # beyond ``partial_seconds``, for another service to store the end of a turn
 START_RETRY_SECONDS = 1.0  # until a waiting turn is tried again that could not be started because of the store
 
 Exchanges = Sequence[tuple[Message, Sequence[Message]]]  # a query and the messages that answered it
@@ -104,18 +107,21 @@ class Turns:
         clock: Callable[[], float],
         save_file: SaveSessionFile,
         metrics: Metrics,
+        others: OtherServices | None = None,
     ) -> None:
+        """``others``: the other services, if several share the database."""
         self._assistant = assistant
         self._bus = bus
         self._settings = settings
         self._clock = clock
         self._save_file = save_file
         self._metrics = metrics
+        self._others = others
         self.histories: HistoryCache = HistoryCache(
             limit_bytes=settings.history_cache_bytes, history_bytes=settings.max_history_bytes
         )
         self.consents: Consents = Consents()
-        self.owner: str = new_id()  # identifies this process's leases
+        self.owner: str = new_id() if others is None else others.owner  # identifies this process's leases
         self._runs: dict[str, TurnRun] = {}
         self._local_calls: dict[str, LocalToolCalls] = {}  # by session, for running turns with local tools
         self._asking_keys: dict[str, str] = {}  # by session, for running turns that were asked in this process
@@ -127,6 +133,11 @@ class Turns:
     def running(self) -> list[str]:
         """The ids of the sessions with a running turn."""
         return list(self._runs)
+
+    @property
+    def running_turns(self) -> list[TurnRecord]:
+        """The turns that run in this process."""
+        return [run.turn for run in self._runs.values()]
 
     @property
     def unfinished(self) -> list[str]:
@@ -225,7 +236,8 @@ class Turns:
         run = self._new_run(pending, turn_start.turn, step_buffer)
         run.publish(batch, turn_start.stored)
         if not turn_start.is_first_batch_stored:
-            run.publish(batch, await pending.handle.store.append(turn_start.turn, batch.messages))
+            with contextlib.suppress(LeaseLostError):  # another service took it at once: it does not wait
+                run.publish(batch, await pending.handle.store.append(turn_start.turn, batch.messages))
         self._wait(pending, turn_start.turn)
         return turn_start
 
@@ -236,6 +248,8 @@ class Turns:
             self._asking_keys[turn.session_id] = pending.use.key_id
         self.waiting.add(WaitingTurn(turn, pending, pending.query.created_at))
         self._start_waiting()
+        if self._others is not None:
+            self._others.wake()  # one of them may have room
 
     def _start_waiting(self) -> None:
         """Start the turns that wait, the oldest first, while there is room."""
@@ -303,12 +317,21 @@ class Turns:
             return False
         return not session.turns or not await pending.handle.store.has_query(session.id, pending.query.id)
 
-    def answer(self, session_id: str, message: Message) -> None:
+    async def answer(self, session_id: str, message: Message) -> None:
         """Accept a client's answer to a request of the running turn; raises InvalidRequestError if none is pending."""
+        if self.answer_here(session_id, message):
+            return
+        if self._others is None:
+            raise not_pending(message)
+        await self._others.answer(session_id, message)
+
+    def answer_here(self, session_id: str, message: Message) -> bool:
+        """As ``answer``; False if no turn with local tools runs in this process."""
         calls = self._local_calls.get(session_id)
         if calls is None:
-            raise not_pending(message)
+            return False
         calls.answer(message)
+        return True
 
     async def wait(self, store: Store, turn: TurnRecord) -> TurnRecord:
         """Return the turn once it has ended.
@@ -318,11 +341,15 @@ class Turns:
             UnavailableError: The service stops before the turn's end, or the store is out of reach.
             InsufficientStorageError: The disk is full.
         """
-        if (waiting := self.waiting.find(turn.session_id)) is not None and waiting.turn.id == turn.id:
+        waiting = self.waiting.find(turn.session_id)
+        if waiting is not None and waiting.turn.id == turn.id and self._others is None:
             await waiting.left.wait()
         if (run := self._runs.get(turn.session_id)) is not None and run.turn.id == turn.id:
             await _settled(run)
-        now = await store.turn(turn.session_id, turn.id)
+        if self._others is not None:
+            now = await self._others.wait(turn, until=lambda: self.is_stopping)
+        else:
+            now = await store.turn(turn.session_id, turn.id)
         if now is None:
             raise TurnCancelledError("the session was deleted while the turn ran")
         if now.state == TurnState.RUNNING:
@@ -341,18 +368,59 @@ class Turns:
         waiting = self.waiting.find(session_id)
         if waiting is not None and turn_id in (None, "", waiting.turn.id):
             self.waiting.remove(session_id)
-            await self._end(waiting.pending, self._run_of(waiting.pending, waiting.turn), error)
+            ended = self._run_of(waiting.pending, waiting.turn)
+            await self._end(waiting.pending, ended, error)
             waiting.left.set()
-            return True
+            if not ended.is_lost:
+                return True
         run = self._runs.get(session_id)
-        if run is None or (turn_id and run.turn.id != turn_id):
+        if run is not None and turn_id in (None, "", run.turn.id):
+            if has_partial_answer:
+                run.stop_soon(error)
+            else:
+                run.stop(error)
+            await run.settled.wait()
+            if not run.is_lost:
+                return True
+        if self._others is None:
             return False
-        if has_partial_answer:
-            run.stop_soon(error)
-        else:
-            run.stop(error)
-        await run.settled.wait()
+        return await self._stop_elsewhere(self._others, session_id, error, turn_id, is_soft=has_partial_answer)
+
+    def stop_soon(self, session_id: str, turn_id: str) -> bool:
+        """Begin to end the turn, as for a client's cancel; False if it does not run in this process."""
+        run = self._runs.get(session_id)
+        if run is None or run.turn.id != turn_id:
+            return False
+        run.stop_soon(cancelled())
         return True
+
+    async def _stop_elsewhere(
+        self, others: OtherServices, session_id: str, error: ServiceError, turn_id: str | None, *, is_soft: bool
+    ) -> bool:
+        """End a turn that another service runs, or a dead one ran; ``is_soft``: that one may answer before."""
+        while (turn := await others.store.running_turn(session_id)) is not None and turn_id in (None, "", turn.id):
+            if is_soft and await others.stop(turn, self._settings.partial_seconds + OWNER_SECONDS):
+                return True
+            seized = await others.store.seize(turn, owner=self.owner)
+            if seized is None:  # it has ended, or was taken over meanwhile
+                continue
+            others.wake()  # the one that ran it stops
+            handle, messages = await others.find(session_id), await others.store.turn_messages(seized)
+            if handle is not None and messages:
+                pending = PendingTurn(handle, messages[0])
+                await self._end(pending, self._run_of(pending, seized), error)
+            return True
+        return False
+
+    def drop(self, turn: TurnRecord) -> None:
+        """Stop the run of a turn that another service ended or took over, or its waiting."""
+        waiting = self.waiting.find(turn.session_id)
+        if waiting is not None and waiting.turn == turn:
+            self.waiting.remove(turn.session_id)
+            self._forget_waiting(waiting)
+        run = self._runs.get(turn.session_id)
+        if run is not None and run.turn == turn:
+            run.drop()
 
     async def recover(
         self,
@@ -363,25 +431,36 @@ class Turns:
     ) -> None:
         """Run the turns of a dead process again; end those without attempts left or with an expired session."""
         for turn in await store.claim_orphans(owner=self.owner):
-            handle = await find(turn.session_id)
-            messages = await store.turn_messages(turn)
-            if handle is None or not messages:
-                continue
-            pending = PendingTurn(handle, messages[0], local_tools=handle.session.local_tools)
-            run = self._run_of(pending, turn)
-            if turn.attempts > self._settings.max_turn_attempts:
-                fault = internal_error(RuntimeError("a turn's process died twice"), turn=turn.id)
-                await self._end(pending, run, fault)
-            elif expiry_time() >= handle.session.expire_time:
-                await self._end(pending, run, SessionExpiredError("the session expired while the turn ran"))
-            elif not self.waiting.has_room:
-                await store.release(turn)
-                self._wait(pending, turn)
-            else:
-                log.info("turn recovered", extra={"turn": turn.id, "attempt": turn.attempts})
-                if turn.attempts > 1 or len(messages) > 1 + _is_wait_notice(messages[1]):
-                    run.step_buffer.add_info(RESTART_NOTICE)
-                self._start(pending, run)
+            await self.resume(store, turn, find, expiry_time=expiry_time)
+
+    async def resume(
+        self,
+        store: Store,
+        turn: TurnRecord,
+        find: Callable[[str], Awaitable[SessionHandle | None]],
+        *,
+        expiry_time: Callable[[], float],
+    ) -> None:
+        """Run a turn again that was taken over; it ends if no attempt is left or its session has expired."""
+        handle = await find(turn.session_id)
+        messages = await store.turn_messages(turn)
+        if handle is None or not messages:
+            return
+        pending = PendingTurn(handle, messages[0], local_tools=handle.session.local_tools)
+        run = self._run_of(pending, turn)
+        if turn.attempts > self._settings.max_turn_attempts:
+            fault = internal_error(RuntimeError("a turn's process died twice"), turn=turn.id)
+            await self._end(pending, run, fault)
+        elif expiry_time() >= handle.session.expire_time:
+            await self._end(pending, run, SessionExpiredError("the session expired while the turn ran"))
+        elif not self.waiting.has_room:
+            await store.release(turn)
+            self._wait(pending, turn)
+        else:
+            log.info("turn recovered", extra={"turn": turn.id, "attempt": turn.attempts})
+            if turn.attempts > 1 or not all(map(_is_wait_notice, messages[1:])):
+                run.step_buffer.add_info(RESTART_NOTICE)
+            self._start(pending, run)
 
     def _run_of(self, pending: PendingTurn, turn: TurnRecord) -> TurnRun:
         return self._new_run(pending, turn, self._new_step_buffer(pending))
@@ -490,7 +569,7 @@ class Turns:
         if run.last_seq is None or history is None:
             self.histories.forget([run.turn.session_id])
         else:
-            self.histories.put(run.turn.session_id, run.last_seq, history)
+            self.histories.put(pending.handle.session, run.last_seq, history)
 
     async def _read_history(self, handle: SessionHandle) -> History:
         if not handle.session.turns:

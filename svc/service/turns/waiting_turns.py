@@ -53,9 +53,20 @@ class WaitingTurns(Generic[P]):
         return list(self._waiting)
 
     @property
+    def turns(self) -> list[TurnRecord]:
+        """The turns that wait, the oldest first."""
+        return [waiting.turn for waiting in self._waiting.values()]
+
+    @property
     def has_room(self) -> bool:
         """Whether one more turn may run."""
         return not self._limit or self._count_running() + self._starting < self._limit
+
+    def count_room(self, limit: int) -> int:
+        """How many more turns may run that do not wait here, at most so many."""
+        if not self._limit:
+            return limit
+        return max(0, min(limit, self._limit - self._count_running() - self._starting - len(self._waiting)))
 
     def find(self, session_id: str) -> WaitingTurn[P] | None:
         """The session's waiting turn."""

@@ -33,6 +33,8 @@ PART_BYTES = 300_000
 class Client:
     """Asks one question after the other, comes back after every cut with its last seq, and keeps what it saw."""
 
+    steps = STEPS
+
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
         self.seen: list[Frame] = []
@@ -44,7 +46,7 @@ class Client:
         with contextlib.suppress(OSError, WebSocketException, TimeoutError):
             async with opened(service, self.session_id, len(self.seen), max_queue=None) as socket:
                 while not self.is_leaving:
-                    query = {"id": f"q{self.answered}", "message_type": "query", "content": str(STEPS)}
+                    query = {"id": f"q{self.answered}", "message_type": "query", "content": str(self.steps)}
                     await send(socket, **query)
                     await self._read_turn(socket, query["id"])
                     self.answered += 1
@@ -54,7 +56,7 @@ class Client:
             frame = await read(socket)
             if frame["seq"] == 0 and frame["status_code"] in ASK_AGAIN:
                 await asyncio.sleep(0.1)
-                await send(socket, id=query_id, message_type="query", content=str(STEPS))
+                await send(socket, id=query_id, message_type="query", content=str(self.steps))
                 continue
             if frame["seq"] == 0:  # the turn of this query runs already
                 continue

@@ -1,7 +1,8 @@
-"""One service at a time uses a database: its lock is held by a connection of its own for as long as the service runs.
+"""One service at a time uses a database, unless all that use it share it. The lock is held by a connection of its own
+for as long as the service runs.
 
-Without it, two services would both run the turns of a third that died, and each would know only its own tickets, quotas
-and streams. PostgreSQL gives the lock up when the connection ends, so nothing is left behind by a killed service.
+Without it, a service that does not share would run the turns of others that live. PostgreSQL gives the lock up when the
+connection ends, so nothing is left behind by a killed service.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ log: logging.Logger = logging.getLogger("svc.store")
 WAIT_SECONDS = 10.0  # for the end of a connection whose service was killed
 LOOK_SECONDS = 1.0
 _TAKE = "SELECT pg_try_advisory_lock(hashtext('svc service'), hashtext(current_schema()))"
+_SHARE = "SELECT pg_try_advisory_lock_shared(hashtext('svc service'), hashtext(current_schema()))"
 _OWN = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
 _END_OWN = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = $1 AND backend_start = $2"
 # The server notices within half a minute that the machine of the service is gone, instead of two hours.
@@ -31,10 +33,14 @@ _KEEP_ALIVE = (
 
 
 class PostgresLock:
-    """The lock of the database; ``on_lost`` is called if another service has it."""
+    """The lock of the database; ``on_lost`` is called if another service has it.
 
-    def __init__(self, address: PostgresAddress) -> None:
+    ``is_shared``: several services may hold it, if all of them share it.
+    """
+
+    def __init__(self, address: PostgresAddress, *, is_shared: bool = False) -> None:
         self._address = address
+        self._sql = _SHARE if is_shared else _TAKE
         self._connection: Any = None
         self._last: tuple[int, Any] | None = None  # process and start of the connection that held the lock
         self._task: asyncio.Task[None] | None = None
@@ -46,7 +52,8 @@ class PostgresLock:
         while not await self._try():
             if loop.time() >= end:
                 raise ConfigError(
-                    f"another service is using this database ({self._address}). Use that one, or stop it first"
+                    f"another service is using this database ({self._address}). Use that one, or stop it first; "
+                    "several may use it if each has --shared-database true"
                 )
             await asyncio.sleep(0.2)
         self._task = asyncio.create_task(self._keep(on_lost))
@@ -58,7 +65,7 @@ class PostgresLock:
             connection = await connect(self._address)
             for sql in _KEEP_ALIVE:
                 await connection.execute(sql)
-            is_taken = bool(await connection.fetchval(_TAKE))
+            is_taken = bool(await connection.fetchval(self._sql))
             if is_taken:
                 self._last = tuple(await connection.fetchrow(_OWN))
             elif self._last is not None:  # the server may not know yet that this service's last connection broke

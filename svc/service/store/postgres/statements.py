@@ -12,6 +12,12 @@ FROM sessions s
 """  # noqa: S608
 _FREE = "SELECT number FROM sessions WHERE running_turn <> 0 AND owner <> $1 ORDER BY number FOR UPDATE SKIP LOCKED"
 _FREE_ONE = "SELECT number FROM sessions WHERE id = $2 AND running_turn = $3 AND fence = $4 AND owner = '' FOR UPDATE"
+_WITHOUT_OWNER = """
+  SELECT s.number FROM sessions s WHERE s.running_turn <> 0 AND s.owner <> $1 AND NOT EXISTS (
+    SELECT 1 FROM replicas r WHERE r.id = s.owner AND r.lease_until > clock_timestamp()
+  ) ORDER BY s.running_turn LIMIT $2 FOR UPDATE OF s SKIP LOCKED
+"""
+_SEIZED = "SELECT number FROM sessions WHERE id = $2 AND running_turn = $3 AND fence = $4 FOR UPDATE"
 _TAKE = """
 WITH free AS (
   {free}
@@ -27,6 +33,7 @@ SELECT taken.id, t.id, t.number, t.query_id, t.query_seq, t.state, taken.fence, 
 FROM counted t JOIN taken ON taken.running_turn = t.number ORDER BY t.number
 """
 CLAIM, CLAIM_ONE = _TAKE.format(free=_FREE), _TAKE.format(free=_FREE_ONE)
+TAKE_OVER, SEIZE = _TAKE.format(free=_WITHOUT_OWNER), _TAKE.format(free=_SEIZED)
 RELEASE = """
 WITH released AS (
   UPDATE sessions SET owner = '' WHERE running_turn = $1 AND fence = $2 AND id = $3 RETURNING running_turn

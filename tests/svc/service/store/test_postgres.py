@@ -31,7 +31,9 @@ from tests.support.store_records import END, begun, info, query, result, session
 # a user keeps is added up when it is asked for.
 ONLY_SQLITE = {"users": {"id", "bytes"}, "turns": {"owner", "fence"}}
 ONLY_POSTGRES = {
-    "sessions": {"running_turn", "fence", "owner"}, "schema_state": {"only_row", "version", "oldest_program"}
+    "sessions": {"running_turn", "fence", "owner"}, "schema_state": {"only_row", "version", "oldest_program"},
+    "replicas": {"id", "lease_until"},
+    "replica_requests": {"id", "owner", "session_id", "turn_number", "kind", "body", "reply", "created"},
 }  # fmt: skip
 
 

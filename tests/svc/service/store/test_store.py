@@ -15,16 +15,18 @@ from svc.errors import InvalidRequestError, SessionNotFoundError, TurnInProgress
 from svc.messages import Usage
 from svc.service.store import Store
 from svc.service.store.address import PostgresAddress
+from svc.service.store.postgres.shared import SharedPostgresStore
 from svc.service.store.postgres.store import PostgresStore
 from svc.service.store.records import FeedbackRecord, FileRecord, LeaseLostError, TurnEnd, TurnState
 from svc.service.store.sqlite import SqliteStore
 from tests.support.store_records import END, begun, info, kept, query, result, session
 
 
-@pytest.fixture(params=["file", "memory", "postgres"])
+@pytest.fixture(params=["file", "memory", "postgres", "shared"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[Store]:
-    if request.param == "postgres":
-        opened: Store = PostgresStore(PostgresAddress(request.getfixturevalue("postgres").new_schema()))
+    if request.param in ("postgres", "shared"):
+        kind = PostgresStore if request.param == "postgres" else SharedPostgresStore
+        opened: Store = kind(PostgresAddress(request.getfixturevalue("postgres").new_schema()))
     else:
         opened = SqliteStore(tmp_path / "a.db" if request.param == "file" else None)
     await opened.open()

@@ -1,0 +1,64 @@
+"""Several services as real processes on one PostgreSQL database, with one folder of files and one key."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+from svc.service.access.keys import make_key
+from svc.service.store.address import PostgresAddress
+from tests.support.live import ProcessService
+from tests.support.postgres import PostgresServer
+
+
+class Cluster:
+    """The services; a dead one is started again with `start`."""
+
+    def __init__(self, folder: Path, database: PostgresAddress, assistant: str, count: int, **environment: str) -> None:
+        self._folder = folder
+        self._database = database
+        self._assistant = assistant
+        self._environment = {"SVC_SHARED_DATABASE": "true", "SVC_STOP_SECONDS": "0.1"} | environment
+        key = folder / "service.key"
+        key.write_text(f"{make_key()}\n")
+        key.chmod(0o600)
+        self.services = [self._new(number) for number in range(count)]
+        for service in self.services:
+            service.wait()
+
+    def _new(self, number: int) -> ProcessService:
+        folder = self._folder / f"replica{number}"
+        folder.mkdir(exist_ok=True)
+        return ProcessService(
+            folder,
+            self._assistant,
+            database=self._database,
+            common=self._folder,
+            is_awaited=False,
+            **self._environment,
+        )
+
+    def start(self, number: int) -> None:
+        """Start a service again that died."""
+        self.services[number] = self._new(number)
+        self.services[number].wait()
+
+    def close(self) -> None:
+        for service in self.services:
+            if service.process.poll() is None:
+                service.process.send_signal(signal.SIGCONT)
+                service.kill()
+
+
+@contextlib.contextmanager
+def live_cluster(
+    folder: Path, server: PostgresServer, assistant: str, *, count: int, **environment: str
+) -> Iterator[Cluster]:
+    """So many services until the end of the context."""
+    cluster = Cluster(folder, PostgresAddress(server.new_schema()), assistant, count, **environment)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
