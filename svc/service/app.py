@@ -74,6 +74,7 @@ from svc.service.quotas.uses import ACCOUNT, RequestUse
 from svc.service.sessions.files import DiskFiles, MemoryFiles
 from svc.service.sessions.session_stores import SessionStores
 from svc.service.settings import Settings
+from svc.service.shared_state import TimeSource, shared_state_of, time_source_of
 from svc.service.store.address import PostgresAddress
 from svc.service.store.disk_space import DiskSpace
 from svc.service.store.opening import SingleService, single_service_of, store_of
@@ -189,7 +190,12 @@ class RunningService:
     """The built service with its background tasks, as ``serve`` needs it."""
 
     def __init__(
-        self, service: Service, assistant: Assistant, disk: DiskFiles, single: SingleService | None = None
+        self,
+        service: Service,
+        assistant: Assistant,
+        disk: DiskFiles,
+        single: SingleService | None = None,
+        time_source: TimeSource | None = None,
     ) -> None:
         self.service = service
         self._single = single
@@ -199,6 +205,7 @@ class RunningService:
         _add_worker_metrics(service.metrics, assistant)
         self._assistant = assistant
         self._disk = disk
+        self._time_source = time_source
         self._tasks: list[asyncio.Task[None]] = []
         self.hurry: asyncio.Event = asyncio.Event()  # a second signal: end without waiting for turns and clients
         self._is_closed = False
@@ -213,6 +220,9 @@ class RunningService:
         if self._single is not None:
             await self._single.take(stop)
         await session_stores.private.open()
+        if self._time_source is not None:
+            await self._time_source.start()
+        self.service.quotas.counters.start()
         await self._disk.open()
         await self.service.resume_clock()
         await self._assistant.start()
@@ -225,6 +235,7 @@ class RunningService:
         self._tasks = [
             asyncio.create_task(self.streams.watch()),
             asyncio.create_task(self.service.run_purges()),
+            asyncio.create_task(self.service.run_sweeps()),
         ]
         self.service.is_ready = True
 
@@ -248,6 +259,9 @@ class RunningService:
         with contextlib.suppress(ServiceError):  # never opened, or the disk is full
             await self.service.save_clock()
         self._disk.close()
+        await self.service.quotas.counters.close()
+        if self._time_source is not None:
+            await self._time_source.close()
         await self.service.session_stores.logged.close()
         await self.service.session_stores.private.close()
         if self._single is not None:
@@ -270,28 +284,33 @@ def build(
     database: Path | PostgresAddress,
     files: Path | None = None,
     settings: Settings | None = None,
-    clock: Callable[[], float] = time.time,
+    clock: Callable[[], float] | None = None,
     elapsed: Callable[[], float] = elapsed_seconds,
 ) -> RunningService:
     """Build the service on a database.
 
     Attached files go into ``files``, by default the folder ``NAME.files`` beside a SQLite file, and what tools found in
-    them into ``NAME.results`` beside that. ``clock`` gives seconds since the epoch, ``elapsed`` the seconds that really
-    passed.
+    them into ``NAME.results`` beside that. ``clock`` gives seconds since the epoch, by default those of the database's
+    machine; ``elapsed`` the seconds that really passed.
     """
     chosen = settings or Settings()
     store, single = store_of(database), single_service_of(database)
     folder = folder_of_files(database, files)
     disks = [database.parent, folder] if isinstance(database, Path) else [folder]
     space = DiskSpace(disks, chosen.min_free_bytes)
-    disk = DiskFiles(folder, store, space, results_bytes=chosen.kept_results_bytes)
+    is_shared = isinstance(database, PostgresAddress)
+    disk = DiskFiles(folder, store, space, results_bytes=chosen.kept_results_bytes, is_shared=is_shared)
     memory = MemoryFiles(chosen.max_memory_file_bytes, results_bytes=chosen.kept_results_memory_bytes)
     session_stores = SessionStores(store, SqliteStore(None), disk, memory)
-    steady = SteadyClock(clock, elapsed, grace_seconds=chosen.clock_grace_seconds)
+    time_source = time_source_of(store, elapsed) if clock is None else None
+    steady = SteadyClock(clock or time_source or time.time, elapsed, grace_seconds=chosen.clock_grace_seconds)
     if (set_workers := getattr(assistant, "set_workers", None)) is not None:  # one that is no subclass may lack it
         set_workers(chosen.workers if isinstance(chosen.workers, int) else 0)
-    service = Service(session_stores, assistant, bus=MemoryBus(), settings=chosen, clock=steady, space=space)
-    return RunningService(service, assistant, disk, single)
+    shared = shared_state_of(store, steady.steady)
+    service = Service(
+        session_stores, assistant, bus=MemoryBus(), settings=chosen, clock=steady, shared=shared, space=space
+    )
+    return RunningService(service, assistant, disk, single, time_source)
 
 
 def folder_of_files(database: Path | PostgresAddress, files: Path | None) -> Path:
@@ -393,7 +412,7 @@ def _endpoint(service: Service, operation: Operation) -> Callable[[Request], obj
                 key.id
             )  # read by Guard and uvicorn_protocols.py; "state" is shared between copies of the scope
             request.scope["state"][ACCOUNT] = key.rate_id
-            request.scope["state"][http.REQUEST_USE] = use = RequestUse(service.quotas, key)
+            request.scope["state"][http.REQUEST_USE] = use = await RequestUse.begin(service.quotas, key)
             if operation.handler is None:
                 raise AddressNotFoundError(f"{operation.path} has no handler")
             response = await operation.handler(service, key, request)

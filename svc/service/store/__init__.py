@@ -226,6 +226,10 @@ class Store(Protocol):
     async def set_meta(self, name: str, value: bytes) -> None:
         """Remember a value under this name."""
 
+    async def first_meta(self, name: str, value: bytes) -> bytes:
+        """Remember a value under this name, unless there is one; returns that which is remembered."""
+        ...
+
     async def add_key(self, key: KeyRecord, digest: str) -> None:
         """Store a key under its digest; a key that exists is left as it is."""
 

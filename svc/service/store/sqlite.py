@@ -178,6 +178,12 @@ class SqliteStore:
         sql = "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"
         await self._write(lambda c: c.execute(sql, [name, value]).rowcount)
 
+    async def first_meta(self, name: str, value: bytes) -> bytes:
+        """Remember a value under this name, unless there is one."""
+        sql = "INSERT OR IGNORE INTO meta (name, value) VALUES (?, ?)"
+        await self._write(lambda c: c.execute(sql, [name, value]).rowcount)
+        return await self.meta(name) or value
+
     # sessions
 
     async def add_session(self, session: SessionRecord) -> SessionRecord:

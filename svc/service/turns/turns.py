@@ -192,7 +192,7 @@ class Turns:
 
     async def _begin(self, pending: PendingTurn, begin: BeginTurn) -> tuple[TurnStart, TurnRun | None]:
         if pending.use is not None:
-            pending.use.begin()
+            await pending.use.begin()
         try:
             turn_start, run = await self._begin_counted(pending, begin)
         except BaseException:

@@ -116,6 +116,10 @@ class PostgresStore:
                 raise
             raise store_error(error) from error
 
+    async def run(self, operation: Callable[[Any], Awaitable[T]]) -> T:
+        """Run a statement about what services share besides sessions: codes, and counts of quotas."""
+        return await self._write(operation)
+
     async def _change(self, operation: Callable[[Any], Awaitable[T]]) -> T:
         """Write in a transaction of several statements."""
         return await self._run(functools.partial(_in_transaction, operation))
@@ -138,6 +142,12 @@ class PostgresStore:
         """Remember a value under this name."""
         sql = "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
         await self._write(lambda c: c.execute(sql, name, value))
+
+    async def first_meta(self, name: str, value: bytes) -> bytes:
+        """Remember a value under this name, unless there is one."""
+        sql = "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING"
+        await self._write(lambda c: c.execute(sql, name, value))
+        return await self.meta(name) or value
 
     # sessions
 

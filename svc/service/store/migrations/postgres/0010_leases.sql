@@ -1,0 +1,2 @@
+-- works with: 9
+SELECT 1;

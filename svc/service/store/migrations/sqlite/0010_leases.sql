@@ -1,0 +1,1 @@
+-- SQLite has one service, which needs no lease.
