@@ -231,7 +231,6 @@ class Service:
         handle = await self.session_stores.find(session_id) or handle  # read again: the turn may have added files
         await self.session_stores.erase(handle)
         self.turns.histories.forget([session_id])
-        self.turns.consents.forget([session_id])
         self.bus.end(session_id, CLOSED_SESSION, "the session was deleted")
 
     async def ask(
@@ -481,9 +480,8 @@ class Service:
             return
         await self.session_stores.purge(now=self.time.expiry(), retention_seconds=self.settings.retention_seconds)
         await self.session_stores.logged.delete_expired_page_keys(ended_before=self.time.expiry())
-        expired = await self.expired_sessions(self.turns.histories.session_ids | self.turns.consents.session_ids)
+        expired = await self.expired_sessions(self.turns.histories.session_ids)
         self.turns.histories.forget(expired)
-        self.turns.consents.forget(expired)
 
     async def resume_clock(self) -> None:
         """Compare the clock with that of the last run."""

@@ -29,6 +29,8 @@ from svc.service.store.records import (
     TurnStart,
 )
 
+MAX_CONSENTS = 1_000  # of a session; for more tools the user is asked each time
+
 
 class Store(Protocol):
     """Sessions, messages, turns, records of files, feedback and API keys."""
@@ -75,6 +77,13 @@ class Store(Protocol):
 
     async def set_local_tools(self, session_id: str, tools: Sequence[LocalTool]) -> None:
         """Store the tools that the session's client offers."""
+
+    async def consents(self, session_id: str) -> set[str]:
+        """The digests of the local tools that the user has allowed for the session."""
+        ...
+
+    async def add_consent(self, session_id: str, digest: str) -> None:
+        """Remember that the user has allowed a local tool; beyond ``MAX_CONSENTS`` nothing is added."""
 
     async def delete_session(self, session_id: str) -> None:
         """Delete the session with everything that belongs to it."""

@@ -1,6 +1,7 @@
 """Conversation histories in memory, for the sessions used last, so that a turn need not read them from the store.
 
-Pure. A cached history is valid for one ``last_seq`` of its session; if the session has moved on, the store is read.
+Pure. A cached history is valid for one ``last_seq`` of its session; if the session has moved on, here or at another
+service, the store is read. A session with the same id that was registered after a deletion has another number.
 Sizes are estimated at six bytes per character, the most that JSON needs, so the store would never cut a history that is
 cached.
 """
@@ -68,7 +69,7 @@ class HistoryCache:
     def __init__(self, *, limit_bytes: int, history_bytes: int) -> None:
         self._limit_bytes = limit_bytes
         self._history_bytes = history_bytes
-        self._entries: OrderedDict[str, tuple[int, History]] = OrderedDict()
+        self._entries: OrderedDict[str, tuple[int, int, History]] = OrderedDict()
         self._size_bytes = 0
 
     @property
@@ -78,18 +79,18 @@ class HistoryCache:
 
     def find(self, session: SessionRecord) -> History | None:
         """Return the history of the session as it is now, or None if it is not cached."""
-        last_seq, history = self._entries.get(session.id, (None, None))
-        if last_seq != session.last_seq:
+        number, last_seq, history = self._entries.get(session.id, (None, None, None))
+        if (number, last_seq) != (session.number, session.last_seq):
             return None
         self._entries.move_to_end(session.id)
         return history
 
-    def put(self, session_id: str, last_seq: int, history: History) -> None:
+    def put(self, session: SessionRecord, last_seq: int, history: History) -> None:
         """Cache the session's history at this ``last_seq``; the least recently used ones make room."""
-        self.forget([session_id])
+        self.forget([session.id])
         if history.size_bytes > min(self._history_bytes, self._limit_bytes):
             return
-        self._entries[session_id] = (last_seq, history)
+        self._entries[session.id] = (session.number, last_seq, history)
         self._size_bytes += history.size_bytes
         while self._size_bytes > self._limit_bytes:
             self.forget([next(iter(self._entries))])
@@ -97,5 +98,5 @@ class HistoryCache:
     def forget(self, session_ids: Iterable[str]) -> None:
         """Drop these sessions; unknown ids are ignored."""
         for session_id in session_ids:
-            _, history = self._entries.pop(session_id, (0, None))
+            _, _, history = self._entries.pop(session_id, (0, 0, None))
             self._size_bytes -= history.size_bytes if history is not None else 0

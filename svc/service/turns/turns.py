@@ -32,7 +32,7 @@ from svc.service.store import Store
 from svc.service.store.records import FirstBatch, TurnRecord, TurnStart, TurnState
 from svc.service.turns.evidence_scope import scope_of
 from svc.service.turns.history_cache import History, HistoryCache, history_of
-from svc.service.turns.local_tool_calls import Consents, LocalToolCalls, not_pending
+from svc.service.turns.local_tool_calls import LocalToolCalls, SessionConsents, not_pending
 from svc.service.turns.message_builder import MessageBuilder
 from svc.service.turns.step_buffer import Batch, StepBuffer
 from svc.service.turns.turn_run import TurnRun
@@ -114,7 +114,6 @@ class Turns:
         self.histories: HistoryCache = HistoryCache(
             limit_bytes=settings.history_cache_bytes, history_bytes=settings.max_history_bytes
         )
-        self.consents: Consents = Consents()
         self.owner: str = new_id()  # identifies this process's leases
         self._runs: dict[str, TurnRun] = {}
         self._local_calls: dict[str, LocalToolCalls] = {}  # by session, for running turns with local tools
@@ -417,8 +416,7 @@ class Turns:
             pending.local_calls = LocalToolCalls(
                 pending.local_tools,
                 step_buffer,
-                session_id=pending.handle.session.id,
-                consents=self.consents,
+                consents=SessionConsents(pending.handle.store, pending.handle.session.id),
                 settings=self._settings,
             )
         return step_buffer
@@ -490,7 +488,7 @@ class Turns:
         if run.last_seq is None or history is None:
             self.histories.forget([run.turn.session_id])
         else:
-            self.histories.put(run.turn.session_id, run.last_seq, history)
+            self.histories.put(pending.handle.session, run.last_seq, history)
 
     async def _read_history(self, handle: SessionHandle) -> History:
         if not handle.session.turns:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -12,18 +14,21 @@ import asyncpg
 import httpx2
 import pytest
 from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect as sync_connect
 
 from svc.assistant.turn import Assistant
 from svc.service.access.key_admin import revoke_key
 from svc.service.sessions.folder_mark import MARK
 from svc.service.settings import Settings
 from svc.service.store.address import PostgresAddress
-from tests.support.assistants.scripted import Echo
-from tests.support.live import ThreadService, wait_until
-from tests.support.postgres import PostgresServer
-from tests.support.wire_client import ask, opened, register, until_closed
+from tests.support import ASSISTANTS
+from tests.support.assistants.scripted import Calling, Echo
+from tests.support.live import ThreadService, live_process, wait_until
+from tests.support.postgres import PostgresServer, postgres_server
+from tests.support.wire_client import ask, opened, read, read_turn, register, until_closed
 from tests.svc.service.access.test_stream_tickets import stream, ticket_for
 from tests.svc.service.http.test_page import code_of, enter, resume, start_of
+from tests.svc.service.turns.test_local_tool_calls import allow, answer, offer
 
 StartServices = Callable[..., tuple[ThreadService, ThreadService]]
 
@@ -193,3 +198,86 @@ async def test_a_file_that_one_received_is_read_by_the_other(start_services: Sta
         assert detached.status_code == 200, detached.text
         assert here.get("/session/file", params={"session_id": session_id, "sha256": sha256}).status_code == 404
     assert {path.name for path in first.files.iterdir()} == {MARK}
+
+
+async def test_a_local_tool_that_was_allowed_at_one_is_not_asked_about_at_the_other(start_services: StartServices):
+    first, second = start_services(Calling)
+    session_id = register(first)
+    async with opened(first, session_id) as socket:
+        await offer(socket, "lookup=x")
+        await answer(socket, await allow(socket), ok=True, value=1)
+        await read_turn(socket)
+    async with opened(second, session_id, after=None) as socket:
+        await offer(socket, "lookup=y")
+        *_, call = [await read(socket) for _ in range(2)]
+        assert json.loads(call["content"]) == {"name": "lookup", "arguments": {"text": "y"}}
+        await answer(socket, call, ok=True, value=1)
+        await read_turn(socket)
+
+
+async def test_a_history_is_not_that_of_an_earlier_session_with_its_id(start_services: StartServices):
+    first, second = start_services()
+    session_id = register(first, id="the-id")
+    async with opened(first, session_id, after=None) as socket:
+        await ask(socket, "one")
+    with second.http() as http:
+        assert http.post("/session/delete", json={"id": session_id}).status_code == 200
+    register(second, id="the-id")
+    async with opened(second, session_id, after=None) as socket:
+        await ask(socket, "two")
+    async with opened(first, session_id, after=None) as socket:
+        assert (await ask(socket, "three"))[-2]["content"].endswith("1 earlier")
+
+
+SKEW = """
+import time
+real = time.time
+time.time = lambda: real() + 600
+"""
+
+
+async def test_services_whose_clocks_are_ten_minutes_apart_agree_on_expiry(postgres: PostgresServer, tmp_path: Path):
+    database, files = PostgresAddress(postgres.new_schema()), tmp_path / "fast" / "service.db.files"
+    (tmp_path / "fast").mkdir()
+    (tmp_path / "here").mkdir()
+    (tmp_path / "fast" / "sitecustomize.py").write_text(SKEW, "utf-8")
+    paths = f"{tmp_path / 'fast'}:{ASSISTANTS}"
+    with live_process(tmp_path / "fast", "Echo", database=database, PYTHONPATH=paths) as fast:
+        here = ThreadService(tmp_path / "here", Echo(), Settings(stop_seconds=0.3), database=database, files=files)
+        try:
+            _, key = here.make_key("bob", expires=time.time() + 300)
+            session_id = register(fast, key, ttl=300)
+            with fast.http(key) as there, here.http(key) as at_home:
+                for http in (there, at_home):
+                    session = http.get("/session/get", params={"session_id": session_id}).json()
+                    assert abs(session["expire_time"] - time.time() - 300) < 60
+            for issuer, redeemer in ((fast, here), (here, fast)):
+                own = register(issuer)
+                async with stream(redeemer, own, ticket_for(issuer, own)) as socket:
+                    assert (await ask(socket, "who?"))[-2]["content"].startswith("who?")
+        finally:
+            here.stop()
+
+
+def test_the_watch_says_once_that_the_database_is_away(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    with postgres_server(is_durable=True) as server:
+        service = ThreadService(
+            tmp_path,
+            Echo(),
+            Settings(stop_seconds=0.3, watch_seconds=0.05),
+            database=PostgresAddress(server.new_schema()),
+        )
+        try:
+            caplog.set_level("INFO", "svc.stream")
+            session_id = register(service)
+            with sync_connect(
+                f"{service.ws_url}/stream?session_id={session_id}", additional_headers=service.headers, proxy=None
+            ):
+                server.kill()
+                wait_until(lambda: "watch failed" in caplog.messages, "the watch to fail")
+                time.sleep(1)
+                server.start()
+                wait_until(lambda: "watch goes on" in caplog.messages, "the watch to go on")
+        finally:
+            service.stop()
+    assert caplog.messages.count("watch failed") == 1

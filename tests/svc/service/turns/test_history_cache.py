@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from svc.assistant.turn import Exchange
@@ -29,34 +30,35 @@ ROOM = told("x" * 1_000).size_bytes
 
 def test_a_history_is_a_snapshot_of_a_session_at_one_seq():
     kept = HistoryCache(limit_bytes=10 * ROOM, history_bytes=10 * ROOM)
-    kept.put("s", 6, told("one"))
+    kept.put(session("s"), 6, told("one"))
     assert kept.find(session(last_seq=6)) == told("one")
     assert kept.find(session(last_seq=7)) is None
     assert kept.find(session("other")) is None
+    assert kept.find(msgspec.structs.replace(session(last_seq=6), number=2)) is None  # registered again
 
 
 def test_the_least_recently_used_sessions_are_evicted():
     kept = HistoryCache(limit_bytes=3 * ROOM, history_bytes=3 * ROOM)
     for name in "abc":
-        kept.put(name, 6, told("x" * 1_000))
+        kept.put(session(name), 6, told("x" * 1_000))
     assert kept.find(session("a")) is not None
-    kept.put("d", 6, told("x" * 1_000))
+    kept.put(session("d"), 6, told("x" * 1_000))
     assert kept.session_ids == {"a", "c", "d"}
 
 
 def test_a_growing_history_is_counted_once():
     kept = HistoryCache(limit_bytes=3 * ROOM, history_bytes=3 * ROOM)
-    kept.put("other", 6, told("x" * 1_000))
+    kept.put(session("other"), 6, told("x" * 1_000))
     for seq in range(20):
-        kept.put("s", seq, told("x" * 1_000))
+        kept.put(session("s"), seq, told("x" * 1_000))
     assert kept.session_ids == {"other", "s"}
 
 
 @pytest.mark.parametrize("limit", ["history_bytes", "limit_bytes"])
 def test_a_history_over_a_limit_is_not_cached(limit: str):
     kept = HistoryCache(**{"history_bytes": 10 * ROOM, "limit_bytes": 10 * ROOM, limit: ROOM - 1})
-    kept.put("s", 5, told("short"))
-    kept.put("s", 6, told("x" * 1_000))
+    kept.put(session("s"), 5, told("short"))
+    kept.put(session("s"), 6, told("x" * 1_000))
     assert kept.session_ids == set()
 
 
