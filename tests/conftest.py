@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from importlib.util import module_from_spec, spec_from_file_location
@@ -167,7 +166,7 @@ def start_service(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[St
     with ExitStack() as stack:
 
         def start(
-            assistant: Callable[[], Assistant], *, clock: Callable[[], float] = time.time, **settings: object
+            assistant: Callable[[], Assistant], *, clock: Callable[[], float] | None = None, **settings: object
         ) -> ThreadService:
             folder = tmp_path / f"service{len(list(tmp_path.iterdir()))}"
             folder.mkdir()

@@ -76,6 +76,7 @@ from svc.service.quotas.uses import ACCOUNT, RequestUse
 from svc.service.sessions.files import DiskFiles, MemoryFiles
 from svc.service.sessions.session_stores import SessionStores
 from svc.service.settings import Settings
+from svc.service.shared_state import TimeSource, shared_state_of, time_source_of
 from svc.service.store.address import PostgresAddress
 from svc.service.store.disk_space import DiskSpace
 from svc.service.store.opening import SingleService, hints_of, shared_store_of, single_service_of, store_of
@@ -200,6 +201,7 @@ class RunningService:
         *,
         single: SingleService | None = None,
         replica: Replica | None = None,
+        time_source: TimeSource | None = None,
     ) -> None:
         """``replica``: the service among others of its database, if it has any."""
         self.service = service
@@ -211,6 +213,7 @@ class RunningService:
         _add_worker_metrics(service.metrics, assistant)
         self._assistant = assistant
         self._disk = disk
+        self._time_source = time_source
         self._tasks: list[asyncio.Task[None]] = []
         self.hurry: asyncio.Event = asyncio.Event()  # a second signal: end without waiting for turns and clients
         self._is_closed = False
@@ -225,13 +228,19 @@ class RunningService:
         if self._single is not None:
             await self._single.take(stop)
         await session_stores.private.open()
-        await self._disk.open(is_alone=self._replica is None or await self._replica.join())
+        if self._replica is not None:
+            await self._replica.join()
+        if self._time_source is not None:
+            await self._time_source.start()
+        self.service.quotas.counters.start()
+        await self._disk.open()
         await self.service.resume_clock()
         await self._assistant.start()
         await self._take_up_turns()
         self._tasks = [
             asyncio.create_task(self.streams.watch()),
             asyncio.create_task(self.service.run_purges()),
+            asyncio.create_task(self.service.run_sweeps()),
         ]
         self.service.is_ready = True
 
@@ -272,6 +281,9 @@ class RunningService:
         if self._replica is not None:
             await self._replica.close()
         self._disk.close()
+        await self.service.quotas.counters.close()
+        if self._time_source is not None:
+            await self._time_source.close()
         await self.service.session_stores.logged.close()
         await self.service.session_stores.private.close()
         if self._single is not None:
@@ -294,14 +306,14 @@ def build(
     database: Path | PostgresAddress,
     files: Path | None = None,
     settings: Settings | None = None,
-    clock: Callable[[], float] = time.time,
+    clock: Callable[[], float] | None = None,
     elapsed: Callable[[], float] = elapsed_seconds,
 ) -> RunningService:
     """Build the service on a database.
 
     Attached files go into ``files``, by default the folder ``NAME.files`` beside a SQLite file, and what tools found in
-    them into ``NAME.results`` beside that. ``clock`` gives seconds since the epoch, ``elapsed`` the seconds that really
-    passed.
+    them into ``NAME.results`` beside that. ``clock`` gives seconds since the epoch, by default those of the database's
+    machine; ``elapsed`` the seconds that really passed.
     """
     chosen = settings or Settings()
     is_shared = chosen.shared_database
@@ -310,15 +322,20 @@ def build(
     folder = folder_of_files(database, files)
     disks = [database.parent, folder] if isinstance(database, Path) else [folder]
     space = DiskSpace(disks, chosen.min_free_bytes)
-    disk = DiskFiles(folder, store, space, results_bytes=chosen.kept_results_bytes, is_shared=is_shared)
+    is_postgres = isinstance(database, PostgresAddress)
+    disk = DiskFiles(folder, store, space, results_bytes=chosen.kept_results_bytes, is_shared=is_postgres)
     memory = MemoryFiles(chosen.max_memory_file_bytes, results_bytes=chosen.kept_results_memory_bytes)
     session_stores = SessionStores(store, SqliteStore(None), disk, memory)
-    steady = SteadyClock(clock, elapsed, grace_seconds=chosen.clock_grace_seconds)
+    time_source = time_source_of(store, elapsed) if clock is None else None
+    steady = SteadyClock(clock or time_source or time.time, elapsed, grace_seconds=chosen.clock_grace_seconds)
     if (set_workers := getattr(assistant, "set_workers", None)) is not None:  # one that is no subclass may lack it
         set_workers(chosen.workers if isinstance(chosen.workers, int) else 0)
+    state = shared_state_of(store, steady.steady)
     if shared is None or isinstance(database, Path):
-        service = Service(session_stores, assistant, bus=MemoryBus(), settings=chosen, clock=steady, space=space)
-        return RunningService(service, assistant, disk, single=single)
+        service = Service(
+            session_stores, assistant, bus=MemoryBus(), settings=chosen, clock=steady, shared=state, space=space
+        )
+        return RunningService(service, assistant, disk, single=single, time_source=time_source)
     owner = new_id()
     bus = SharedBus(hints_of(database, owner))
     others = OtherServices(
@@ -329,9 +346,11 @@ def build(
         expiry_time=steady.expiry,
         patience_seconds=chosen.lease_seconds / 2,
     )
-    service = Service(session_stores, assistant, bus=bus, settings=chosen, clock=steady, space=space, others=others)
+    service = Service(
+        session_stores, assistant, bus=bus, settings=chosen, clock=steady, shared=state, space=space, others=others
+    )
     replica = Replica(service.turns, others, lease_seconds=chosen.lease_seconds)
-    return RunningService(service, assistant, disk, single=single, replica=replica)
+    return RunningService(service, assistant, disk, single=single, replica=replica, time_source=time_source)
 
 
 def folder_of_files(database: Path | PostgresAddress, files: Path | None) -> Path:
@@ -433,7 +452,7 @@ def _endpoint(service: Service, operation: Operation) -> Callable[[Request], obj
                 key.id
             )  # read by Guard and uvicorn_protocols.py; "state" is shared between copies of the scope
             request.scope["state"][ACCOUNT] = key.rate_id
-            request.scope["state"][http.REQUEST_USE] = use = RequestUse(service.quotas, key)
+            request.scope["state"][http.REQUEST_USE] = use = await RequestUse.begin(service.quotas, key)
             if operation.handler is None:
                 raise AddressNotFoundError(f"{operation.path} has no handler")
             response = await operation.handler(service, key, request)

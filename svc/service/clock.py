@@ -71,6 +71,10 @@ class SteadyClock:
         self._observe()
         return self._grace_left <= 0.0
 
+    def begin(self) -> None:
+        """Believe the wall clock as it is now: a service starts, and knows no earlier time."""
+        self._steady, self._offset, self._last_elapsed = self._wall(), 0.0, self._elapsed()
+
     def save(self) -> SavedClock:
         """The state for the next run."""
         wall, steady = self._observe()

@@ -42,6 +42,7 @@ from svc.messages import (
     UserType,
 )
 from svc.service.access.auth import Authenticator
+from svc.service.access.once_codes import OnceCodes
 from svc.service.access.page_tickets import PageTickets
 from svc.service.access.sign_in_codes import SignInCodes
 from svc.service.access.stream_tickets import StreamTickets, offered_ticket
@@ -61,6 +62,7 @@ from svc.service.sessions.models import Models
 from svc.service.sessions.offered_tools import check_local_tools
 from svc.service.sessions.session_stores import SessionHandle, SessionStores
 from svc.service.settings import Settings
+from svc.service.shared_state import SharedState
 from svc.service.store.disk_space import DiskSpace
 from svc.service.store.records import FeedbackRecord, FileRecord, KeyRecord, SessionRecord, TurnStart
 from svc.service.turns.message_builder import count_tokens
@@ -70,6 +72,7 @@ from svc.service.turns.turns import Turns, cancelled, deleted
 log: logging.Logger = logging.getLogger("svc.service")
 FULL_RETRY_SECONDS = 60  # the interval at which expired sessions are erased
 _CLOCK = "clock"  # the name of the saved clock in the store
+SWEEP_SECONDS = 3_600.0
 SPARE_FILES = 64  # on top of a session's limit, for files that the service adds, such as long answers
 
 
@@ -82,6 +85,7 @@ class Service:
         bus: Publishes stored messages to the streams.
         settings: The limits.
         clock: The time.
+        shared: What it knows together with the other services of its database.
         space: Free space on the disk of logged sessions.
         others: The other services of the database, if several share it.
     """
@@ -94,6 +98,7 @@ class Service:
         bus: Bus,
         settings: Settings,
         clock: SteadyClock,
+        shared: SharedState,
         space: DiskSpace,
         others: OtherServices | None = None,
     ) -> None:
@@ -104,13 +109,14 @@ class Service:
         self.clock: Callable[[], float] = clock.stamp
         self.space = space
         self.auth: Authenticator = Authenticator(session_stores.logged, clock.steady)
-        self.tickets: StreamTickets = StreamTickets(clock.steady)
+        self.tickets: StreamTickets = StreamTickets(shared.codes)
         self.user_keys: UserKeys = UserKeys(session_stores.logged, clock.steady)
-        self.sign_in_codes: SignInCodes = SignInCodes(clock.steady)
-        self.page_tickets: PageTickets = PageTickets(clock.steady)
+        self.sign_in_codes: SignInCodes = SignInCodes(shared.codes)
+        self.page_tickets: PageTickets = PageTickets(shared.codes)
         self.models: Models = Models(assistant.toolsets)
         self.metrics: Metrics = Metrics()
-        self.quotas: Quotas = Quotas(settings, self.metrics)
+        self.codes: OnceCodes = shared.codes
+        self.quotas: Quotas = Quotas(settings, self.metrics, shared.counters)
         self.turns: Turns = Turns(
             assistant,
             bus=bus,
@@ -234,7 +240,6 @@ class Service:
         handle = await self.session_stores.find(session_id) or handle  # read again: the turn may have added files
         await self.session_stores.erase(handle)
         self.turns.histories.forget([session_id])
-        self.turns.consents.forget([session_id])
         self.bus.end(session_id, CLOSED_SESSION, "the session was deleted")
 
     async def ask(
@@ -248,7 +253,7 @@ class Service:
             query: The query.
             local_tools: The tools that the client offers with it; None for those of the session's registration.
         """
-        check_turn(self.quotas, key)
+        await check_turn(self.quotas, key)
         handle = await self.live_session(key, session_id)
         await self._check_space(handle, query.id)
         clean = sessions.check_query(query, now=self.clock(), settings=self.settings)
@@ -287,7 +292,7 @@ class Service:
         try:
             await self.turns.answer(session_id, message)
         except ServiceError:
-            self.quotas.spend(QuotaName.REQUESTS, key)
+            await self.quotas.spend(QuotaName.REQUESTS, key)
             raise
 
     async def cancel(self, session_id: str, turn_id: str) -> None:
@@ -445,8 +450,8 @@ class Service:
     async def ticket(self, key: KeyRecord, request: TicketRequest) -> Ticket:
         """Issue a ticket that opens one stream of the caller's session."""
         await self.live_session(key, request.session_id)
-        self.quotas.hold(QuotaName.STREAMS, key).close()  # a browser cannot read why an upgrade is refused
-        return self.tickets.issue(key, request.session_id)
+        await self.quotas.check_shared(QuotaName.STREAMS, key)  # a browser cannot read why an upgrade is refused
+        return await self.tickets.issue(key, request.session_id)
 
     async def authenticate_stream(
         self, authorization: str | None, subprotocols: Sequence[str], session_id: str, *, target: str
@@ -455,7 +460,7 @@ class Service:
         ticket = offered_ticket(subprotocols)
         if authorization is not None or ticket is None:
             return await self.auth.authenticate(authorization, method="GET", target=target)
-        key = self.tickets.redeem(ticket, session_id)
+        key = await self.tickets.redeem(ticket, session_id)
         await self.auth.check_still_valid(key)
         return key
 
@@ -478,16 +483,18 @@ class Service:
     async def purge(self) -> None:
         """Delete what is no longer kept, unless the clock jumped."""
         await self.save_clock()
+        await self.codes.sweep()
+        await self.quotas.counters.sweep()
         if not self.time.is_settled:
             return
         await self.session_stores.purge(now=self.time.expiry(), retention_seconds=self.settings.retention_seconds)
         await self.session_stores.logged.delete_expired_page_keys(ended_before=self.time.expiry())
-        expired = await self.expired_sessions(self.turns.histories.session_ids | self.turns.consents.session_ids)
+        expired = await self.expired_sessions(self.turns.histories.session_ids)
         self.turns.histories.forget(expired)
-        self.turns.consents.forget(expired)
 
     async def resume_clock(self) -> None:
         """Compare the clock with that of the last run."""
+        self.time.begin()
         saved = await self.session_stores.logged.meta(_CLOCK)
         if saved is not None:
             self.time.resume(msgspec.json.decode(saved, type=SavedClock))
@@ -523,6 +530,16 @@ class Service:
             except Exception:
                 log.exception("purge failed")
             await asyncio.sleep(self.settings.purge_interval_seconds)
+
+    async def run_sweeps(self) -> None:
+        """Sweep the folder of files every hour until cancelled, and never at the start."""
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            try:
+                if self.time.is_settled:
+                    await self.session_stores.disk.sweep()
+            except Exception:
+                log.exception("sweep of files failed")
 
 
 async def _held(chunks: AsyncIterator[bytes], room: Hold, kept: int) -> AsyncIterator[bytes]:

@@ -49,13 +49,20 @@ def free_port() -> int:
 class LiveService:
     """Address of the service and an unlimited key of the user ``local``."""
 
-    def __init__(self, connection: serve.Connection, key: str, database: Path | PostgresAddress, folder: Path) -> None:
+    def __init__(
+        self,
+        connection: serve.Connection,
+        key: str,
+        database: Path | PostgresAddress,
+        folder: Path,
+        files: Path | None = None,
+    ) -> None:
         self.base_url = connection.base_url
         self.ws_url = connection.ws_url
         self.key = key
         self.database = database
         self.folder = folder  # everything that the service writes to a disk, but for PostgreSQL
-        self.files = folder / "service.db.files"
+        self.files = files or folder / "service.db.files"
 
     @property
     def headers(self) -> dict[str, str]:
@@ -85,26 +92,33 @@ class ThreadService(LiveService):
         folder: Path,
         assistant: Assistant,
         settings: Settings,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         elapsed: Callable[[], float] | None = None,
         database: PostgresAddress | None = None,
+        files: Path | None = None,
     ) -> None:
-        """Without ``elapsed`` as many seconds pass as a clock of the test says: it does not jump."""
+        """Without ``elapsed`` as many seconds pass as a clock of the test says: it does not jump.
+
+        With ``files``, which it shares, it does not mind other services on its database.
+        """
         chosen = database or folder / "service.db"
         options = serve.Options(host="127.0.0.1", port=0, database=chosen, key_file=folder / "service.key")
         key = serve.read_or_make_key(folder / "service.key")
         self.assistant = assistant
+        self.files = files or folder / "service.db.files"
         self._listener = serve.listen("127.0.0.1", 0)
         self.running = build(
             assistant,
             database=chosen,
-            files=folder / "service.db.files",
+            files=self.files,
             settings=settings,
             clock=clock,
-            elapsed=elapsed or (elapsed_seconds if clock is time.time else clock),
+            elapsed=elapsed or clock or elapsed_seconds,
         )
         self.server = serve.Server(options, self.running, self._listener)
-        super().__init__(self.server.connection, key, chosen, folder)
+        super().__init__(self.server.connection, key, chosen, folder, self.files)
+        if files is not None:
+            self.running._single = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         wait_until(lambda: self.server.started or not self._thread.is_alive(), "the service to listen")

@@ -1,4 +1,4 @@
-"""Tickets with which the service's page stays signed in when its tab is reloaded. Kept in memory only.
+"""Tickets with which the service's page stays signed in when its tab is reloaded.
 
 The browser keeps a ticket in the tab's session storage, never the key. The service keeps the key encrypted with the
 ticket, so that neither side's memory alone yields it. A ticket works once, except for a few seconds in which an
@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Callable
 
 import msgspec
+
+from svc.service.access.once_codes import OnceCodes
 
 TICKET_SECONDS = 43_200  # as long as a page's key is valid
 GRACE_SECONDS = 10  # a reload that interrupts a reload did not read the next ticket
@@ -20,45 +21,34 @@ MAX_TICKETS = 40  # of a user: pages, and those in their grace; more drop the ol
 _BYTES = 32  # 256 bits, like a key
 
 
-class _Ticket(msgspec.Struct):
-    """The encrypted key behind a ticket, whose it is, and when the ticket expires."""
+class _Ticket(msgspec.Struct, frozen=True):
+    """The encrypted key behind a ticket, and whose it is."""
 
     sealed: bytes
     user_id: str
-    expires: float
 
 
 class PageTickets:
-    """The tickets that are valid. ``clock`` gives seconds since the epoch."""
+    """The tickets that are valid."""
 
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._tickets: dict[bytes, _Ticket] = {}  # by digest, the oldest first
+    def __init__(self, codes: OnceCodes) -> None:
+        self._codes = codes
 
-    def issue(self, api_key: str, user_id: str) -> str:
+    async def issue(self, api_key: str, user_id: str) -> str:
         """Issue a ticket for a page's key."""
-        now = self._clock()
-        self._tickets = {digest: one for digest, one in self._tickets.items() if now < one.expires}
-        own = [digest for digest, one in self._tickets.items() if one.user_id == user_id]
-        for oldest in own[: max(0, len(own) + 1 - MAX_TICKETS)]:
-            del self._tickets[oldest]
         ticket = secrets.token_urlsafe(_BYTES)
-        sealed = _sealed(api_key.encode(), ticket)
-        self._tickets[_digest(ticket)] = _Ticket(sealed, user_id, now + TICKET_SECONDS)
+        content = msgspec.json.encode(_Ticket(_sealed(api_key.encode(), ticket), user_id))
+        await self._codes.add("page", ticket, content, user_id=user_id, seconds=TICKET_SECONDS, limit=MAX_TICKETS)
         return ticket
 
-    def redeem(self, ticket: str) -> tuple[str, str] | None:
+    async def redeem(self, ticket: str) -> tuple[str, str] | None:
         """Use a ticket; returns the page's key and the next ticket, or None if the ticket is not valid."""
-        found, now = self._tickets.get(_digest(ticket)), self._clock()
-        if found is None or now >= found.expires:
+        content = await self._codes.take("page", ticket, grace_seconds=GRACE_SECONDS)
+        if content is None:
             return None
-        found.expires = min(found.expires, now + GRACE_SECONDS)
+        found = msgspec.json.decode(content, type=_Ticket)
         api_key = _sealed(found.sealed, ticket).decode()
-        return api_key, self.issue(api_key, found.user_id)
-
-
-def _digest(ticket: str) -> bytes:
-    return hashlib.sha256(ticket.encode()).digest()
+        return api_key, await self.issue(api_key, found.user_id)
 
 
 def _sealed(text: bytes, ticket: str) -> bytes:

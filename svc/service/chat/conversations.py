@@ -45,7 +45,7 @@ async def complete(service: Service, key: KeyRecord, request: ChatRequest) -> Ch
     Raises:
         ServiceError: The request cannot be used, a limit is reached, or the turn failed.
     """
-    chat = _read(service, key, request)
+    chat = await _read(service, key, request)
     return _completion(chat, await _run(service, key, chat))
 
 
@@ -59,7 +59,7 @@ async def stream(
     Raises:
         ServiceError: As ``complete``; before the first item if the turn could not begin.
     """
-    chat = _read(service, key, request)
+    chat = await _read(service, key, request)
     listener = _Listener()
     service.bus.subscribe(chat.session.id, listener)
     task = asyncio.create_task(_run(service, key, chat))
@@ -131,11 +131,11 @@ class _Listener:
         """The session is over: its turn ends, too."""
 
 
-def _read(service: Service, key: KeyRecord, request: ChatRequest) -> Chat:
+async def _read(service: Service, key: KeyRecord, request: ChatRequest) -> Chat:
     """Check the request before anything is stored."""
     settings, now = service.settings, service.clock()
     conversation = read_conversation(request, can_stream=settings.chat_streaming)
-    check_turn(service.quotas, key)
+    await check_turn(service.quotas, key)
     exchanges = [_earlier_turn(service, exchange, now) for exchange in conversation.exchanges]
     query = Message(message_type=MessageType.QUERY, content=conversation.prompt)
     prompt = sessions.check_query(query, now=now, settings=settings)

@@ -53,7 +53,7 @@ async def chat_completions(service: Service, key: KeyRecord, request: Request) -
         if completion.answer_status is not None:
             response.headers["x-answer-status"] = completion.answer_status
     name_ignored(response, ignored)
-    response.headers.update(_rate_headers(service, key))
+    response.headers.update(await _rate_headers(service, key))
     return response
 
 
@@ -93,11 +93,12 @@ def _events_of(item: Item, asked: ChatRequest, base: events.Json) -> Iterator[by
             yield from events.answer_events(item, asked, base)
 
 
-def _rate_headers(service: Service, key: KeyRecord) -> dict[str, str]:
+async def _rate_headers(service: Service, key: KeyRecord) -> dict[str, str]:
     """What is left of the key's limits per minute, with OpenAI's names; none for a limit that the key does not have."""
     headers: dict[str, str] = {}
+    found = await service.quotas.left(key, *(quota for _, quota in _LIMITS))
     for name, quota in _LIMITS:
-        if (left := service.quotas.left(quota, key)) is not None:
+        if (left := found.get(quota)) is not None:
             headers[f"x-ratelimit-limit-{name}"] = str(left.limit)
             headers[f"x-ratelimit-remaining-{name}"] = str(left.remaining)
             headers[f"x-ratelimit-reset-{name}"] = f"{math.ceil(left.seconds)}s"

@@ -203,7 +203,7 @@ async def revoke_key(service: Service, key: KeyRecord, request: Request) -> Resp
 
 async def page_code(service: Service, key: KeyRecord, request: Request) -> Response:
     """POST /page/code: a one-time sign-in code for the page."""
-    return reply(service.sign_in_codes.issue(key))
+    return reply(await service.sign_in_codes.issue(key))
 
 
 async def metrics(service: Service, key: KeyRecord, request: Request) -> Response:
@@ -289,7 +289,7 @@ async def _chunks(request: Request, idle_seconds: float, *, in_memory: bool) -> 
             raise InvalidRequestError("the connection closed before the body was complete; send it again") from error
         if chunk:
             if use is not None:
-                use.receive(len(chunk), in_memory=in_memory)
+                await use.receive(len(chunk), in_memory=in_memory)
             yield chunk
 
 

@@ -97,8 +97,8 @@ async def sign_in(service: Service, request: Request) -> Response:
     form = parse_qs((await http.read_body(service, request, _MAX_FORM_BYTES)).decode("ascii", "replace"))
     if "confirmation" in form:
         check_own_form(request.headers)
-        return await _signed_in(service, service.sign_in_codes.confirm(form["confirmation"][0]))
-    redeemed = service.sign_in_codes.redeem(form.get("code", [""])[0])
+        return await _signed_in(service, await service.sign_in_codes.confirm(form["confirmation"][0]))
+    redeemed = await service.sign_in_codes.redeem(form.get("code", [""])[0])
     return _page(Start(notice=_USED), 401) if redeemed is None else _confirm_page(*redeemed)
 
 
@@ -122,14 +122,15 @@ async def _signed_in(service: Service, key: KeyRecord | None) -> Response:
         page_key = await service.user_keys.open_page(key)
     except InvalidApiKeyError as error:
         return _page(Start(notice=error.message), 401)
-    return _page(Start(api_key=page_key.api_key, ticket=service.page_tickets.issue(page_key.api_key, key.user_id)))
+    ticket = await service.page_tickets.issue(page_key.api_key, key.user_id)
+    return _page(Start(api_key=page_key.api_key, ticket=ticket))
 
 
 async def resume(service: Service, request: Request) -> Response:
     """POST /page/resume: the key of a page that was reloaded, for its ticket, and the next ticket."""
     form = parse_qs((await http.read_body(service, request, _MAX_FORM_BYTES)).decode("ascii", "replace"))
     check_own_form(request.headers)
-    found = service.page_tickets.redeem(form.get("ticket", [""])[0])
+    found = await service.page_tickets.redeem(form.get("ticket", [""])[0])
     if found is None:
         raise InvalidApiKeyError("this page's sign-in has ended; run `svc open` again")
     return reply(Start(api_key=found[0], ticket=found[1]))

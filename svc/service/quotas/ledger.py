@@ -1,21 +1,21 @@
 """Count what each account uses, and refuse what is over a limit, with an error that says what to do.
 
-Counters are in memory and start at 0 with the service; what is kept (sessions, disk, memory) is counted by the store,
-so it survives a restart. ``clock`` is monotonic: a jump of the system's time gives or takes nothing.
+``counters.py`` says where amounts are counted; what is kept (sessions, disk, memory) is counted by the store, so it
+survives a restart.
 """
 
 from __future__ import annotations
 
+import functools
 import math
-import time
 from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
 from svc.errors import QuotaExceededError, RateLimitedError, ServiceError
 from svc.service.observability.metrics import Metrics
+from svc.service.quotas.counters import Counters, MemoryCounters, Reading
 from svc.service.quotas.table import QUOTAS, Quota, QuotaName
-from svc.service.quotas.windows import Window
 from svc.service.settings import Settings
 from svc.service.store.records import KeyRecord
 
@@ -51,45 +51,92 @@ class Hold:
         self._quotas.give_back(self._quota, self._key, amount)
 
 
-class Quotas:
-    """The counters of all accounts."""
+class SharedHold:
+    """One of what is counted over all services, until ``close``, which may be called more than once."""
 
-    def __init__(self, settings: Settings, metrics: Metrics, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, release: Callable[[], None]) -> None:
+        self._release: Callable[[], None] | None = release
+
+    def close(self) -> None:
+        """Use it no more."""
+        release, self._release = self._release, None
+        if release is not None:
+            release()
+
+
+class Quotas:
+    """What all accounts use.
+
+    Quotas of time and ``hold_shared`` count over all services of a database; ``hold`` is for what a process keeps in
+    its own memory, or adds to what the store counts.
+    """
+
+    def __init__(self, settings: Settings, metrics: Metrics, counters: Counters | None = None) -> None:
         self._settings = settings
         self._metrics = metrics
-        self._clock = clock
-        self._windows: dict[tuple[QuotaName, str], Window] = {}
+        self.counters: Counters = counters or MemoryCounters()
         self._held: Counter[tuple[QuotaName, str]] = Counter()
 
-    def spend(self, name: QuotaName, key: KeyRecord, amount: float = 1) -> None:
+    async def spend(self, name: QuotaName, key: KeyRecord, amount: float = 1) -> None:
         """Count an amount of a quota of time; raises RateLimitedError, and counts nothing, if it is too much."""
         quota = QUOTAS[name]
-        limit, now = quota.limit(key, self._settings), self._clock()
-        if limit and self._window(quota, key).used(now) + amount > limit:
-            raise self._refused(quota, key, self._spent_error(quota, key, limit, limit - amount))
-        self.count(name, key, amount)
-
-    def check(self, name: QuotaName, key: KeyRecord) -> None:
-        """Raise RateLimitedError if a quota of time is used up."""
-        quota = QUOTAS[name]
         limit = quota.limit(key, self._settings)
-        if limit and self._window(quota, key).used(self._clock()) >= limit:
-            raise self._refused(quota, key, self._spent_error(quota, key, limit, limit - 1))
+        if limit and amount > 0 and await self.counters.spend(quota, quota.account(key), amount, limit) is None:
+            (reading,) = await self.counters.read([quota], quota.account(key))
+            raise self._refused(quota, key, self._spent_error(quota, key, reading, limit, limit - amount))
+        self._metrics.quota_used(name, key.rate_id, amount)
 
-    def left(self, name: QuotaName, key: KeyRecord) -> Left | None:
-        """What is left of a quota of time; None if it has no limit."""
-        quota = QUOTAS[name]
-        if not (limit := quota.limit(key, self._settings)):
-            return None
-        window, now = self._window(quota, key), self._clock()
-        used = window.used(now)
-        return Left(limit=limit, remaining=max(0, math.floor(limit - used)), seconds=window.seconds_until(now, 0.0))
+    async def check(self, key: KeyRecord, *names: QuotaName) -> None:
+        """Raise RateLimitedError if one of these quotas of time is used up."""
+        limits = [(quota, limit) for name in names if (limit := (quota := QUOTAS[name]).limit(key, self._settings))]
+        if not limits:
+            return
+        readings = await self.counters.read([quota for quota, _ in limits], limits[0][0].account(key))
+        for (quota, limit), reading in zip(limits, readings, strict=True):
+            if reading.used >= limit:
+                raise self._refused(quota, key, self._spent_error(quota, key, reading, limit, limit - 1))
+
+    async def left(self, key: KeyRecord, *names: QuotaName) -> dict[QuotaName, Left]:
+        """What is left of these quotas of time; one without a limit is left out."""
+        limits = {name: limit for name in names if (limit := QUOTAS[name].limit(key, self._settings))}
+        if not limits:
+            return {}
+        quotas = [QUOTAS[name] for name in limits]
+        readings = await self.counters.read(quotas, quotas[0].account(key))
+        return {
+            name: Left(limit, max(0, math.floor(limit - reading.used)), reading.seconds_until(0.0))
+            for (name, limit), reading in zip(limits.items(), readings, strict=True)
+        }
 
     def count(self, name: QuotaName, key: KeyRecord, amount: float) -> None:
         """Count what was used, even if it is more than the limit: the cost of a turn is known at its end."""
-        if amount > 0:
-            self._window(QUOTAS[name], key).add(self._clock(), amount)
-            self._metrics.quota_used(name, key.rate_id, amount)
+        if amount <= 0:
+            return
+        quota = QUOTAS[name]
+        if quota.limit(key, self._settings):
+            self.counters.count(quota, quota.account(key), amount)
+        self._metrics.quota_used(name, key.rate_id, amount)
+
+    async def hold_shared(self, name: QuotaName, key: KeyRecord) -> SharedHold:
+        """Use one more of what is counted over all services, until the hold is closed; raises RateLimitedError."""
+        quota = QUOTAS[name]
+        account, limit = quota.account(key), quota.limit(key, self._settings)
+        held = await self.counters.hold(quota, account, limit)
+        if held is None:
+            used = await self.counters.held(quota, account)
+            raise self._refused(quota, key, self._held_error(quota, max(used, limit), limit))
+        self._metrics.quota_held(name, key.rate_id, held)
+        return SharedHold(functools.partial(self._release, quota, key))
+
+    def _release(self, quota: Quota, key: KeyRecord) -> None:
+        self._metrics.quota_held(quota.name, key.rate_id, self.counters.release(quota, quota.account(key)))
+
+    async def check_shared(self, name: QuotaName, key: KeyRecord) -> None:
+        """Raise RateLimitedError if one more would be too much."""
+        quota = QUOTAS[name]
+        limit = quota.limit(key, self._settings)
+        if limit and (used := await self.counters.held(quota, quota.account(key))) >= limit:
+            raise self._refused(quota, key, self._held_error(quota, used, limit))
 
     def hold(self, name: QuotaName, key: KeyRecord, amount: int = 1, *, kept: int = 0) -> Hold:
         """Use an amount of a quota of things held, until the hold is closed.
@@ -126,16 +173,8 @@ class Quotas:
         if not self._held[place]:
             del self._held[place]
 
-    def _window(self, quota: Quota, key: KeyRecord) -> Window:
-        place = quota.name, quota.account(key)
-        window = self._windows.get(place)
-        if window is None:
-            window = self._windows[place] = Window(quota.window_seconds)
-        return window
-
-    def _spent_error(self, quota: Quota, key: KeyRecord, limit: int, room: float) -> ServiceError:
-        window = self._window(quota, key)
-        seconds = max(1, math.ceil(window.seconds_until(self._clock(), max(0.0, room))))
+    def _spent_error(self, quota: Quota, key: KeyRecord, reading: Reading, limit: int, room: float) -> ServiceError:
+        seconds = max(1, math.ceil(reading.seconds_until(max(0.0, room))))
         return RateLimitedError(
             f"this key has used its limit of {limit:,} {quota.unit}; try again in {seconds:,} s"
             + ("" if quota.has_own_limit(key) else f", or ask for a higher {_variable(quota)}"),

@@ -4,41 +4,52 @@ from __future__ import annotations
 
 from svc.assistant.workers.payer import Payer
 from svc.messages import Usage
-from svc.service.quotas.ledger import Hold, Quotas
+from svc.service.quotas.ledger import Quotas, SharedHold
 from svc.service.quotas.table import QuotaName
 from svc.service.store.records import KeyRecord
 
 ACCOUNT = "account"
 """Key of the authenticated key's account in the scope's ``state``, which ``server/`` reads."""
+STEP_BYTES = 1_048_576  # of a body, between two looks at the limit, which may be one in a database
 
 
 class RequestUse:
     """One HTTP request; ``close`` ends it."""
 
     def __init__(self, quotas: Quotas, key: KeyRecord) -> None:
-        """Count the request; raises RateLimitedError."""
-        quotas.spend(QuotaName.REQUESTS, key)
         self._quotas = quotas
         self._key = key
+        self._uncounted = 0  # bytes received
+        self._is_first = True
         self._request = quotas.hold(QuotaName.REQUESTS_AT_ONCE, key)
         self._body = quotas.hold(QuotaName.BODIES, key, 0)
 
-    def receive(self, size: int, *, in_memory: bool) -> None:
-        """Count a part of the body; raises RateLimitedError."""
-        self._quotas.spend(QuotaName.BYTES, self._key, size)
+    @classmethod
+    async def begin(cls, quotas: Quotas, key: KeyRecord) -> RequestUse:
+        """Count the request; raises RateLimitedError."""
+        await quotas.spend(QuotaName.REQUESTS, key)
+        return cls(quotas, key)
+
+    async def receive(self, size: int, *, in_memory: bool) -> None:
+        """Count a part of the body; raises RateLimitedError. A long body is counted in steps."""
+        self._uncounted += size
+        if self._is_first or self._uncounted >= STEP_BYTES:
+            self._is_first, amount, self._uncounted = False, self._uncounted, 0
+            await self._quotas.spend(QuotaName.BYTES, self._key, amount)
         if in_memory:
             self._body.grow(size)
 
     def close(self) -> None:
         """The response was sent, or the client has gone."""
+        self._quotas.count(QuotaName.BYTES, self._key, self._uncounted)
+        self._uncounted = 0
         self._request.close()
         self._body.close()
 
 
-def check_turn(quotas: Quotas, key: KeyRecord) -> None:
+async def check_turn(quotas: Quotas, key: KeyRecord) -> None:
     """Raise RateLimitedError if what turns cost is used up."""
-    for name in (QuotaName.TOKENS, QuotaName.TOKENS_PER_DAY, QuotaName.WORKER_SECONDS):
-        quotas.check(name, key)
+    await quotas.check(key, QuotaName.TOKENS, QuotaName.TOKENS_PER_DAY, QuotaName.WORKER_SECONDS)
 
 
 class TurnUse:
@@ -48,7 +59,7 @@ class TurnUse:
         self._quotas = quotas
         self._key = key
         self._prompt_tokens = prompt_tokens
-        self._turn: Hold | None = None
+        self._turn: SharedHold | None = None
         self.payer: Payer = Payer(key.rate_id, self._spend_seconds)
 
     @property
@@ -56,10 +67,10 @@ class TurnUse:
         """The key that asked."""
         return self._key.id
 
-    def begin(self) -> None:
+    async def begin(self) -> None:
         """Count the turn and what it is asked; raises RateLimitedError."""
-        check_turn(self._quotas, self._key)
-        self._turn = self._quotas.hold(QuotaName.TURNS, self._key)
+        await check_turn(self._quotas, self._key)
+        self._turn = await self._quotas.hold_shared(QuotaName.TURNS, self._key)
         self._count_tokens(self._prompt_tokens)
 
     def end(self, usage: Usage | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 
 SLOTS = 60  # so a minute is counted by the second, a day by 24 minutes
 
@@ -10,10 +11,10 @@ SLOTS = 60  # so a minute is counted by the second, a day by 24 minutes
 class Window:
     """What was used within the last ``seconds``."""
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float, slots: Iterable[tuple[int, float]] = ()) -> None:
         self._step = seconds / SLOTS
-        self._slots: deque[tuple[int, float]] = deque()  # number and amount, oldest first
-        self._used = 0.0
+        self._slots: deque[tuple[int, float]] = deque(slots)  # number and amount, oldest first
+        self._used = sum(amount for _, amount in self._slots)
 
     def used(self, now: float) -> float:
         """The sum of the amounts that still count."""

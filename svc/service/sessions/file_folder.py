@@ -21,6 +21,7 @@ from pathlib import Path
 import msgspec
 
 from svc.errors import ConfigError
+from svc.messages import new_id
 from svc.process_safety.private_files import has_owners, make_private_folder
 from svc.service.store.records import FileRecord, FileState
 
@@ -39,14 +40,10 @@ class Manifest(msgspec.Struct, frozen=True):
 
 
 class FileFolder:
-    """A folder of attached files. An unfinished one has the ending ``.part``.
+    """A folder of attached files. An unfinished one has the ending ``.part``."""
 
-    ``is_shared``: several services of one database use it.
-    """
-
-    def __init__(self, path: Path, *, is_shared: bool = False) -> None:
+    def __init__(self, path: Path) -> None:
         self.path = path
-        self._is_shared = is_shared
         self._missing: set[str] = set()  # attached, but not found at the start
         self._lock: int | None = None
 
@@ -77,20 +74,50 @@ class FileFolder:
         except OSError:
             return False
 
-    def open(self) -> None:
-        """Create the folder and take its lock; raises ConfigError if it cannot be used, or another service uses it."""
+    def open(self, *, is_shared: bool = False) -> None:
+        """Create the folder and, unless services share it, lock it.
+
+        Raises ConfigError if it cannot be used, or another service uses it.
+        """
         try:
             make_private_folder(self.path)
             self._check_owner()
-            self._take_lock()
-            probe = self.path / f".{os.getpid()}.probe"
-            os.close(os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-            probe.unlink()
+            if not is_shared:
+                self._take_lock()
+            self._probe()
         except OSError as error:
             raise ConfigError(
                 f"the folder for attached files {self.path} cannot be used: {error}. Give the service's user access to "
                 "it, free space on its disk, or choose another database with --database"
             ) from error
+
+    def _probe(self) -> float:
+        """Write a file; returns the time by the clock of the folder's own machine."""
+        probe = self.path / f".{new_id()}.probe"
+        descriptor = os.open(probe, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+        try:
+            return os.fstat(descriptor).st_mtime
+        finally:
+            os.close(descriptor)
+            probe.unlink()
+
+    def left_behind(self, seconds: float) -> set[str]:
+        """The ids of files, complete or not, that nobody has written to for so long; the database may know them."""
+        latest = self._probe() - seconds
+        found = set()
+        for entry in self._entries():
+            file_id = entry.name.removesuffix(_PART)
+            if FILE_NAME.fullmatch(file_id) and entry.is_file(follow_symlinks=False):
+                with contextlib.suppress(FileNotFoundError):  # renamed or removed meanwhile
+                    if entry.stat(follow_symlinks=False).st_mtime <= latest:
+                        found.add(file_id)
+        return found
+
+    def name_received(self, file_id: str) -> None:
+        """Give an attached file its name, if the service that received it ended before it did."""
+        if not self._exists(file_id):
+            with contextlib.suppress(OSError):
+                self.part(file_id).rename(self.file(file_id))
 
     def _check_owner(self) -> None:
         if not has_owners():
@@ -113,7 +140,7 @@ class FileFolder:
             return
         self._lock = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
         try:
-            fcntl.flock(self._lock, (fcntl.LOCK_SH if self._is_shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             self.close()
             raise ConfigError(
@@ -159,6 +186,10 @@ class FileFolder:
             paths = [self.part(file_id), *([self.file(file_id)] if state == "removing" else [])]
             if delete(paths):
                 yield file_id
+
+    def has_file(self, file_id: str) -> bool:
+        """Whether the complete file is here."""
+        return self._exists(file_id)
 
     def _exists(self, file_id: str) -> bool:
         return os.path.lexists(self.file(file_id))

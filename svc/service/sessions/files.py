@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import hashlib
 import io
+import logging
 import os
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ from svc.errors import (
 from svc.messages import new_id
 from svc.service.sessions.file_folder import FILE_NAME, FileFolder, Manifest, delete
 from svc.service.sessions.file_type import HEAD_BYTES
+from svc.service.sessions.folder_mark import check_mark, has_mark
 from svc.service.sessions.kept_results import DiskResults, MemoryResults
 from svc.service.settings import MIB
 from svc.service.store.disk_space import FULL_ERRNOS, DiskSpace
@@ -35,6 +37,8 @@ from svc.service.store.records import FileRecord, FileState
 from svc.service.store.store_errors import storage_full
 
 CHUNK_BYTES = MIB  # per write, which runs in a thread
+ORPHAN_SECONDS = 86_400.0  # in a shared folder: a file that is being received is written to all the time
+log: logging.Logger = logging.getLogger("svc.files")
 
 
 class ReceivedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -81,6 +85,14 @@ class FileJournal(Protocol):
     async def forget_files(self, file_ids: Iterable[str]) -> None:
         """Drop files from the journal."""
 
+    async def meta(self, name: str) -> bytes | None:
+        """A value that the service remembers."""
+        ...
+
+    async def first_meta(self, name: str, value: bytes) -> bytes:
+        """Remember a value, unless there is one; returns that which is remembered."""
+        ...
+
 
 class DiskFiles:
     """Files of logged sessions, in a folder of mode 0700, each content of a user once.
@@ -89,6 +101,9 @@ class DiskFiles:
     its content already, the database names that file, and what was received is dropped. The journal in the database
     names what is between these steps, so that nothing else is ever deleted. A file that no session has any more is
     erased with its results, which have a folder of their own.
+
+    Several services may share a folder (``is_shared``): then nothing is moved or erased at the start, since others are
+    receiving files; what nobody knows is erased by its age (``sweep``).
     """
 
     def __init__(
@@ -100,28 +115,42 @@ class DiskFiles:
         results_bytes: int = 0,
         is_shared: bool = False,
     ) -> None:
-        """``is_shared``: several services of one database use the folder."""
-        self._folder = FileFolder(folder, is_shared=is_shared)
+        self._folder = FileFolder(folder)
+        self._is_shared = is_shared
         self._journal = journal
         self._space = space
         self._received: set[str] = set()  # complete, not renamed yet
         self._results = DiskResults(folder.with_suffix(".results"), results_bytes, self._folder.has, space)
 
-    async def open(self, *, is_alone: bool = True) -> None:
-        """Lock the folder and compare it with the database; raises ConfigError if it cannot be used.
-
-        Unless it ``is_alone``, nothing is compared: what looks unfinished may be what another service receives now.
-        """
-        await asyncio.to_thread(self._folder.open)
-        if is_alone:
-            await self._compare()
+    async def open(self) -> None:
+        """Lock the folder and compare it with the database; raises ConfigError if it cannot be used."""
+        await asyncio.to_thread(self._folder.open, is_shared=self._is_shared)
+        if self._is_shared:
+            await check_mark(self._folder.path, self._journal)
+        else:
+            await self._reconcile()
         await asyncio.to_thread(self._results.open)
 
-    async def _compare(self) -> None:
+    async def _reconcile(self) -> None:
         known = Manifest(frozenset(await self._journal.file_ids()), await self._journal.journaled_files())
         if settled := await asyncio.to_thread(self._folder.reconcile, known):
             await self._journal.forget_files(settled)
         await self._share_duplicates()
+
+    async def sweep(self) -> None:
+        """In a shared folder, erase what no session has: files that were to be removed, and old ones nobody knows."""
+        if not self._is_shared or not await has_mark(self._folder.path, self._journal):
+            return
+        old = await asyncio.to_thread(self._folder.left_behind, ORPHAN_SECONDS)
+        attached = await self._journal.attached(old)
+        for file_id in attached:
+            await asyncio.to_thread(self._folder.name_received, file_id)
+        removing = {
+            file_id for file_id, state in (await self._journal.journaled_files()).items() if state == "removing"
+        }
+        if orphans := old - attached:
+            log.warning("files that no session has are erased", extra={"count": len(orphans)})
+        await self.remove(orphans | removing)
 
     async def _share_duplicates(self) -> None:
         """Keep one of the files with the same content, if it is whole, and remove the others."""
@@ -184,6 +213,7 @@ class DiskFiles:
         if file_id in self._received:
             with contextlib.suppress(OSError):
                 self._folder.part(file_id).rename(self._folder.file(file_id))
+            if self._folder.has_file(file_id):  # another service may have been first
                 self._received.discard(file_id)
 
     async def open_file(self, file_id: str, size: int) -> OpenFile:
@@ -199,7 +229,11 @@ class DiskFiles:
     def source(self, file_id: str) -> Path:
         """The path of an attached file."""
         self._rename(file_id)  # its session names it already
-        return self._folder.part(file_id) if file_id in self._received else self._folder.file(file_id)
+        if file_id in self._received:
+            return self._folder.part(file_id)
+        if self._is_shared:
+            self._folder.name_received(file_id)
+        return self._folder.file(file_id)
 
     def results(self, file_id: str) -> KeptResults | None:
         """What tools found in the file; None if nothing is kept."""

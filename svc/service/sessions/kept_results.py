@@ -103,12 +103,13 @@ class DiskResults:
 
     def _find(self, key: _Key) -> bytes | None:
         with self._lock:
-            if key not in self._sizes:
-                return None
             path = self._path(key)
             try:
                 stored = path.read_bytes()
                 os.utime(path)
+            except FileNotFoundError:  # never kept, or dropped by another service
+                self._drop(key)
+                return None
             except OSError:
                 stored = b""
             data = stored[_DIGEST_BYTES:]
@@ -116,7 +117,8 @@ class DiskResults:
                 log.warning("damaged cached result deleted", extra={"file": key[0]})
                 self._drop(key)
                 return None
-            self._sizes.move_to_end(key)
+            self._used += len(stored) - self._sizes.pop(key, 0)
+            self._sizes[key] = len(stored)
             return data
 
     async def keep(self, file_id: str, name: str, data: bytes) -> None:
@@ -147,6 +149,8 @@ class DiskResults:
                 return
             self._sizes[key] = size
             self._used += size
+            if not self._exists(key[0]):  # another service has erased the file meanwhile
+                self._drop(key)
 
     def _make_room(self, size: int) -> None:
         while self._sizes and self._used + size > self._limit_bytes:

@@ -29,6 +29,8 @@ from svc.service.store.records import (
     TurnStart,
 )
 
+MAX_CONSENTS = 1_000  # of a session; for more tools the user is asked each time
+
 
 class Store(Protocol):
     """Sessions, messages, turns, records of files, feedback and API keys."""
@@ -75,6 +77,13 @@ class Store(Protocol):
 
     async def set_local_tools(self, session_id: str, tools: Sequence[LocalTool]) -> None:
         """Store the tools that the session's client offers."""
+
+    async def consents(self, session_id: str) -> set[str]:
+        """The digests of the local tools that the user has allowed for the session."""
+        ...
+
+    async def add_consent(self, session_id: str, digest: str) -> None:
+        """Remember that the user has allowed a local tool; beyond ``MAX_CONSENTS`` nothing is added."""
 
     async def delete_session(self, session_id: str) -> None:
         """Delete the session with everything that belongs to it."""
@@ -225,6 +234,10 @@ class Store(Protocol):
 
     async def set_meta(self, name: str, value: bytes) -> None:
         """Remember a value under this name."""
+
+    async def first_meta(self, name: str, value: bytes) -> bytes:
+        """Remember a value under this name, unless there is one; returns that which is remembered."""
+        ...
 
     async def add_key(self, key: KeyRecord, digest: str) -> None:
         """Store a key under its digest; a key that exists is left as it is."""

@@ -81,7 +81,8 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
 
     ``title`` is the first question in one line. ``instructions`` are the system messages of an OpenAI-style client, or
     those of the registration's ``agents_config`` (JSON, or empty). ``local_tools`` are the tools offered with the last
-    query, ``registered_tools`` those of the registration.
+    query, ``registered_tools`` those of the registration. ``number`` is the row's, 0 before it is read from the store:
+    another session may get the id after a deletion, but never the number.
     """
 
     id: str
@@ -106,6 +107,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     local_tools: tuple[LocalTool, ...] = ()
     registered_tools: tuple[LocalTool, ...] = ()
     agents_config: str = ""
+    number: int = 0
 
 
 class HistoryRow(msgspec.Struct, frozen=True):

@@ -17,6 +17,7 @@ MESSAGE_DECODER = msgspec.json.Decoder(Message)
 HISTORY_DECODER = msgspec.json.Decoder(HistoryRow)
 KEY_DECODER = msgspec.json.Decoder(KeyRecord)
 FILE_DECODER = msgspec.json.Decoder(FileRecord)
+CONSENTS_DECODER = msgspec.json.Decoder(set[str])
 USAGE_DECODER = msgspec.json.Decoder(Usage)
 _MODEL_DECODER = msgspec.json.Decoder(ModelInfo)
 _LOCAL_TOOLS_DECODER = msgspec.json.Decoder(tuple[LocalTool, ...])
@@ -84,6 +85,7 @@ def session_record(session_id: str, row: Sequence[Any], files: Sequence[str]) ->
         local_tools=_local_tools(row[18]),
         registered_tools=_local_tools(row[20]),
         agents_config=row[21],
+        number=row[14],
     )
 
 

@@ -33,10 +33,6 @@ class SharedStore(Store, Protocol):
     async def leave(self, replica: str) -> None:
         """End the replica's lease now."""
 
-    async def has_others(self, replica: str) -> bool:
-        """Whether another replica lives."""
-        ...
-
     async def take_over(self, *, owner: str, limit: int) -> Sequence[TurnRecord]:
         """Take running turns that no living replica owns, the oldest first; ``fence`` and ``attempts`` grow by one.
 

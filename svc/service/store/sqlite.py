@@ -22,7 +22,7 @@ import msgspec
 from svc.errors import ConfigError, ServiceError, SessionNotFoundError, UnavailableError
 from svc.local_tools import LocalTool
 from svc.messages import Message, Usage
-from svc.service.store import file_rows, turn_rows
+from svc.service.store import MAX_CONSENTS, file_rows, turn_rows
 from svc.service.store.connection import check_integrity, connect, create_file, migrate, recovery
 from svc.service.store.records import (
     FeedbackRecord,
@@ -39,6 +39,7 @@ from svc.service.store.records import (
     TurnState,
 )
 from svc.service.store.rows import (
+    CONSENTS_DECODER,
     HISTORY_DECODER,
     KEY_DECODER,
     MESSAGE_DECODER,
@@ -178,6 +179,12 @@ class SqliteStore:
         sql = "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"
         await self._write(lambda c: c.execute(sql, [name, value]).rowcount)
 
+    async def first_meta(self, name: str, value: bytes) -> bytes:
+        """Remember a value under this name, unless there is one."""
+        sql = "INSERT OR IGNORE INTO meta (name, value) VALUES (?, ?)"
+        await self._write(lambda c: c.execute(sql, [name, value]).rowcount)
+        return await self.meta(name) or value
+
     # sessions
 
     async def add_session(self, session: SessionRecord) -> SessionRecord:
@@ -241,6 +248,20 @@ class SqliteStore:
         values = [msgspec.json.encode(tools).decode(), session_id]
         await self._write(lambda c: c.execute("UPDATE sessions SET local_tools = ? WHERE id = ?", values).rowcount)
 
+    async def consents(self, session_id: str) -> set[str]:
+        """The digests of the local tools that the user has allowed for the session."""
+        sql = "SELECT consents FROM sessions WHERE id = ?"
+        row = await self._read_inline(lambda c: c.execute(sql, [session_id]).fetchone())
+        return set() if row is None else CONSENTS_DECODER.decode(row[0])
+
+    async def add_consent(self, session_id: str, digest: str) -> None:
+        """Remember that the user has allowed a local tool."""
+        sql = """
+            UPDATE sessions SET consents = json_insert(consents, '$[#]', ?1) WHERE id = ?2
+            AND json_array_length(consents) < ?3 AND ?1 NOT IN (SELECT value FROM json_each(consents))
+        """
+        await self._write(lambda c: c.execute(sql, [digest, session_id, MAX_CONSENTS]).rowcount)
+
     async def delete_session(self, session_id: str) -> None:
         """Delete the session with everything that belongs to it, from the WAL too."""
         await self._write(lambda c: c.execute("DELETE FROM sessions WHERE id = ?", [session_id]).rowcount)
@@ -276,7 +297,7 @@ class SqliteStore:
             connection.execute(f"DELETE FROM feedback WHERE session_number IN {numbers}", [ended_before])  # noqa: S608
             connection.execute(
                 "UPDATE sessions SET name = '', description = '', title = '', instructions = '', local_tools = '[]', "  # noqa: S608
-                "registered_tools = '[]', agents_config = '', "
+                "registered_tools = '[]', agents_config = '', consents = '[]', "
                 f"last_seq = -1, bytes = 0 WHERE {ended}",
                 [ended_before],
             )

@@ -46,7 +46,7 @@ async def stream(websocket: WebSocket, service: Service, streams: OpenStreams) -
     target = request_target(websocket.scope)
     key = await service.authenticate_stream(websocket.headers.get("authorization"), offered, session_id, target=target)
     websocket.scope["state"] |= {"key_id": key.id, ACCOUNT: key.rate_id}
-    service.quotas.spend(QuotaName.REQUESTS, key)
+    await service.quotas.spend(QuotaName.REQUESTS, key)
     after = _parse_after(session_id, query.get("after", [""])[-1])
     handle = await service.live_session(key, session_id)
     settings = service.settings
@@ -55,7 +55,7 @@ async def stream(websocket: WebSocket, service: Service, streams: OpenStreams) -
         limit_messages=settings.stream_behind_messages,
         limit_bytes=settings.stream_behind_bytes,
     )
-    place = service.quotas.hold(QuotaName.STREAMS, key)
+    place = await service.quotas.hold_shared(QuotaName.STREAMS, key)
     # Subscribed before the store is read: what is stored in between is published to the outbox and not missed.
     service.bus.subscribe(session_id, outbox)
     try:
@@ -240,7 +240,7 @@ class _Connection:
             message = decode(text.encode("utf-8", "replace"), QueryFrame)
             await self._dispatch(message)
         except ServiceError as error:
-            self._count_refusal(error, is_readable=message is not None)
+            await self._count_refusal(error, is_readable=message is not None)
             await self._refuse(error, message)
         except (WebSocketDisconnect, OSError):
             raise
@@ -256,7 +256,7 @@ class _Connection:
         if message.message_type in ANSWERS.values():
             await self._service.answer(self._key, self._session_id, message)
             return
-        self._service.quotas.spend(QuotaName.REQUESTS, self._key)
+        await self._service.quotas.spend(QuotaName.REQUESTS, self._key)
         turn_start = await self._ask(message)
         if not turn_start.is_new and self._is_fresh and turn_start.turn.query_seq <= self._outbox.position:
             self._outbox.rewind(
@@ -280,11 +280,11 @@ class _Connection:
                 self._own_queries.discard(message.id)
         return turn_start
 
-    def _count_refusal(self, error: ServiceError, *, is_readable: bool) -> None:
+    async def _count_refusal(self, error: ServiceError, *, is_readable: bool) -> None:
         """Count an unreadable frame as a request; close the stream of a client that goes on over its limit."""
         try:
             if not is_readable:
-                self._service.quotas.spend(QuotaName.REQUESTS, self._key)
+                await self._service.quotas.spend(QuotaName.REQUESTS, self._key)
         except RateLimitedError as over:
             error = over
         if isinstance(error, RateLimitedError):

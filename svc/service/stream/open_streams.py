@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from svc.errors import ServiceError
 from svc.service.close_codes import BAD_KEY, CLOSED_SESSION, STOPPING
 from svc.service.operations import Service
 from svc.service.stream.outbox import Outbox
@@ -50,15 +51,22 @@ class OpenStreams:
                 self._none_open.set()
 
     async def watch(self) -> None:
-        """Close invalid streams at intervals until cancelled; a failure is logged and tried again."""
+        """Close invalid streams at intervals until cancelled; a failure is tried again, and logged once."""
+        has_failed = False
         while True:
             await asyncio.sleep(self._service.settings.watch_seconds)
             try:
                 await self._end_invalid_keys()
                 await self._service.end_expired()
                 await self._close_expired()
-            except Exception:
-                log.exception("watch failed")
+            except Exception as error:
+                if not has_failed:
+                    log.warning("watch failed", exc_info=not isinstance(error, ServiceError), extra=_reason(error))
+                has_failed = True
+            else:
+                if has_failed:
+                    log.info("watch goes on")
+                has_failed = False
 
     async def _end_invalid_keys(self) -> None:
         """Close the streams of keys that were revoked or expired, then end the turns that they started."""
@@ -91,3 +99,7 @@ class OpenStreams:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._service.settings.close_seconds):
                 await self._none_open.wait()
+
+
+def _reason(error: Exception) -> dict[str, str]:
+    return {"reason": error.message} if isinstance(error, ServiceError) else {}

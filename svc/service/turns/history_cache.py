@@ -1,7 +1,7 @@
 """Conversation histories in memory, for the sessions used last, so that a turn need not read them from the store.
 
-Pure. A cached history is valid for one ``last_seq`` of its session; if the session has moved on, the store is read. A
-session with the same id that was registered after this one was deleted is another session.
+Pure. A cached history is valid for one ``last_seq`` of its session; if the session has moved on, here or at another
+service, the store is read. A session with the same id that was registered after a deletion has another number.
 Sizes are estimated at six bytes per character, the most that JSON needs, so the store would never cut a history that is
 cached.
 """
@@ -58,14 +58,6 @@ def estimated_bytes(content: str) -> int:
     return len(content) * _CHARACTER_BYTES + _FIELDS_BYTES
 
 
-_State = tuple[str, int, int]
-"""What a history is of: the session's user and time, and its last seq."""
-
-
-def _state_of(session: SessionRecord, last_seq: int) -> _State:
-    return session.user_id, session.create_time, last_seq
-
-
 class HistoryCache:
     """Least-recently-used cache of histories.
 
@@ -77,7 +69,7 @@ class HistoryCache:
     def __init__(self, *, limit_bytes: int, history_bytes: int) -> None:
         self._limit_bytes = limit_bytes
         self._history_bytes = history_bytes
-        self._entries: OrderedDict[str, tuple[_State, History]] = OrderedDict()
+        self._entries: OrderedDict[str, tuple[int, int, History]] = OrderedDict()
         self._size_bytes = 0
 
     @property
@@ -87,8 +79,8 @@ class HistoryCache:
 
     def find(self, session: SessionRecord) -> History | None:
         """Return the history of the session as it is now, or None if it is not cached."""
-        state, history = self._entries.get(session.id, (None, None))
-        if state != _state_of(session, session.last_seq):
+        number, last_seq, history = self._entries.get(session.id, (None, None, None))
+        if (number, last_seq) != (session.number, session.last_seq):
             return None
         self._entries.move_to_end(session.id)
         return history
@@ -98,7 +90,7 @@ class HistoryCache:
         self.forget([session.id])
         if history.size_bytes > min(self._history_bytes, self._limit_bytes):
             return
-        self._entries[session.id] = (_state_of(session, last_seq), history)
+        self._entries[session.id] = (session.number, last_seq, history)
         self._size_bytes += history.size_bytes
         while self._size_bytes > self._limit_bytes:
             self.forget([next(iter(self._entries))])
@@ -106,5 +98,5 @@ class HistoryCache:
     def forget(self, session_ids: Iterable[str]) -> None:
         """Drop these sessions; unknown ids are ignored."""
         for session_id in session_ids:
-            _, history = self._entries.pop(session_id, (None, None))
+            _, _, history = self._entries.pop(session_id, (0, 0, None))
             self._size_bytes -= history.size_bytes if history is not None else 0

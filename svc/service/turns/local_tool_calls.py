@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
 
-from svc.errors import InvalidRequestError
+from svc.errors import InvalidRequestError, ServiceError
 from svc.local_tools import (
     ANSWERS,
     ConfirmationRequest,
@@ -27,46 +27,42 @@ from svc.local_tools import (
 from svc.messages import Message, MessageType
 from svc.service.sessions.rules import check_content_size, check_id
 from svc.service.settings import Settings
+from svc.service.store import Store
 from svc.service.turns.step_buffer import StepBuffer
 from svc.service.validation import decode
 
 MAX_ARGUMENTS_BYTES = 100_000  # of one call, as JSON; keeps the message that carries them below its own limit
-MAX_SESSIONS = 10_000  # with consents in memory; users of older sessions are asked again
+log: logging.Logger = logging.getLogger("svc.turns")
 
 
-class Consents:
-    """The tools that users have allowed, for the sessions used last.
+class SessionConsents:
+    """The tools that a session's user has allowed, kept with the session.
 
     A tool that is offered in a different form (schema, description, version) needs permission again.
     """
 
-    def __init__(self) -> None:
-        self._allowed: OrderedDict[str, set[bytes]] = OrderedDict()
+    def __init__(self, store: Store, session_id: str) -> None:
+        self._store = store
+        self._session_id = session_id
 
-    def is_granted(self, session_id: str, tool: LocalTool) -> bool:
-        """Whether the user has allowed the tool for the session."""
-        return _digest(tool) in self._allowed.get(session_id, ())
+    async def is_granted(self, tool: LocalTool) -> bool:
+        """Whether the user has allowed the tool; not, if that cannot be read."""
+        try:
+            return _digest(tool) in await self._store.consents(self._session_id)
+        except ServiceError as error:
+            log.warning("permissions of local tools not read", extra={"reason": error.message})
+            return False
 
-    def grant(self, session_id: str, tool: LocalTool) -> None:
+    async def grant(self, tool: LocalTool) -> None:
         """Allow the tool for the rest of the session."""
-        self._allowed.setdefault(session_id, set()).add(_digest(tool))
-        self._allowed.move_to_end(session_id)
-        while len(self._allowed) > MAX_SESSIONS:
-            self._allowed.popitem(last=False)
-
-    def forget(self, session_ids: Iterable[str]) -> None:
-        """Drop the consents of these sessions."""
-        for session_id in session_ids:
-            self._allowed.pop(session_id, None)
-
-    @property
-    def session_ids(self) -> set[str]:
-        """The sessions with consents."""
-        return set(self._allowed)
+        try:
+            await self._store.add_consent(self._session_id, _digest(tool))
+        except ServiceError as error:  # the user is asked again
+            log.warning("permission of a local tool not kept", extra={"reason": error.message})
 
 
-def _digest(tool: LocalTool) -> bytes:
-    return hashlib.sha256(msgspec.json.encode(tool)).digest()
+def _digest(tool: LocalTool) -> str:
+    return hashlib.sha256(msgspec.json.encode(tool)).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -85,12 +81,10 @@ class LocalToolCalls:
         tools: Sequence[LocalTool],
         step_buffer: StepBuffer,
         *,
-        session_id: str,
-        consents: Consents,
+        consents: SessionConsents,
         settings: Settings,
     ) -> None:
         self.offered: tuple[LocalTool, ...] = tuple(tools)
-        self._session_id = session_id
         self._consents = consents
         self._step_buffer = step_buffer
         self._settings = settings
@@ -159,7 +153,7 @@ class LocalToolCalls:
 
     async def _refusal(self, tool: LocalTool, arguments: dict[str, object]) -> str:
         """Why the tool may not be called; empty if the user allows it."""
-        if self._consents.is_granted(self._session_id, tool):
+        if await self._consents.is_granted(tool):
             return ""
         if tool.name not in self._refused:
             request = ConfirmationRequest(tool=tool.name, description=tool.description, arguments=arguments)
@@ -167,7 +161,7 @@ class LocalToolCalls:
             response = await self._request(MessageType.CONFIRMATION_REQUEST, request, seconds)
             if isinstance(response, ConfirmationResponse) and response.is_allowed:
                 if not response.is_once:
-                    self._consents.grant(self._session_id, tool)
+                    await self._consents.grant(tool)
                 return ""
             self._refused.add(tool.name)
             if response is None:

@@ -42,10 +42,9 @@ class Replica:
         self._waker = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
-    async def join(self) -> bool:
-        """Take a lease; returns whether no other service lives."""
+    async def join(self) -> None:
+        """Take a lease."""
         await self._renew()
-        return not await self._store.has_others(self._turns.owner)
 
     async def start(self) -> None:
         """Hear the others, take over what nobody runs, and go on doing so."""

@@ -33,7 +33,7 @@ from svc.service.store import Store
 from svc.service.store.records import FirstBatch, LeaseLostError, TurnRecord, TurnStart, TurnState
 from svc.service.turns.evidence_scope import scope_of
 from svc.service.turns.history_cache import History, HistoryCache, history_of
-from svc.service.turns.local_tool_calls import Consents, LocalToolCalls, not_pending
+from svc.service.turns.local_tool_calls import LocalToolCalls, SessionConsents, not_pending
 from svc.service.turns.message_builder import MessageBuilder
 from svc.service.turns.other_services import OtherServices
 from svc.service.turns.step_buffer import Batch, StepBuffer
@@ -120,7 +120,6 @@ class Turns:
         self.histories: HistoryCache = HistoryCache(
             limit_bytes=settings.history_cache_bytes, history_bytes=settings.max_history_bytes
         )
-        self.consents: Consents = Consents()
         self.owner: str = new_id() if others is None else others.owner  # identifies this process's leases
         self._runs: dict[str, TurnRun] = {}
         self._local_calls: dict[str, LocalToolCalls] = {}  # by session, for running turns with local tools
@@ -203,7 +202,7 @@ class Turns:
 
     async def _begin(self, pending: PendingTurn, begin: BeginTurn) -> tuple[TurnStart, TurnRun | None]:
         if pending.use is not None:
-            pending.use.begin()
+            await pending.use.begin()
         try:
             turn_start, run = await self._begin_counted(pending, begin)
         except BaseException:
@@ -496,8 +495,7 @@ class Turns:
             pending.local_calls = LocalToolCalls(
                 pending.local_tools,
                 step_buffer,
-                session_id=pending.handle.session.id,
-                consents=self.consents,
+                consents=SessionConsents(pending.handle.store, pending.handle.session.id),
                 settings=self._settings,
             )
         return step_buffer

@@ -26,7 +26,6 @@ WITH dead AS (
 INSERT INTO replicas (id, lease_until) VALUES ($1, clock_timestamp() + make_interval(secs => $2))
 ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until
 """
-_HAS_OTHERS = "SELECT EXISTS (SELECT 1 FROM replicas WHERE id <> $1 AND lease_until > clock_timestamp())"
 _HELD = f"SELECT {TURN_COLUMNS} WHERE s.owner = $1 AND s.running_turn <> 0 AND t.number = s.running_turn"
 _HEADS = "SELECT id, last_seq FROM sessions WHERE id = ANY($1)"
 _ASK = """
@@ -59,10 +58,6 @@ class SharedPostgresStore(PostgresStore):
     async def leave(self, replica: str) -> None:
         """End the replica's lease now."""
         await self._run(lambda c: c.execute("DELETE FROM replicas WHERE id = $1", replica), links=self._lease_links)
-
-    async def has_others(self, replica: str) -> bool:
-        """Whether another replica lives."""
-        return bool(await self._read(lambda c: c.fetchval(_HAS_OTHERS, replica)))
 
     async def claim_orphans(self, *, owner: str) -> list[TurnRecord]:
         """Take every running turn that no living replica owns."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from svc.service.store.rows import SESSION_VALUES
 
+NOW = "extract(epoch FROM clock_timestamp())::double precision"
+"""The database's time, in seconds since the epoch: the same for all services, whatever their own clocks say."""
 SESSION = f"""
 SELECT {SESSION_VALUES}, s.running_turn <> 0,
   (SELECT coalesce(array_agg(f.record ORDER BY f.number), '{{}}') FROM files f WHERE f.session_number = s.number),

@@ -15,6 +15,7 @@ import msgspec
 from svc.errors import ConfigError, SessionNotFoundError, UnavailableError
 from svc.local_tools import LocalTool
 from svc.messages import Message
+from svc.service.store import MAX_CONSENTS
 from svc.service.store.address import PostgresAddress
 from svc.service.store.postgres import beginnings, file_rows
 from svc.service.store.postgres.appends import Appends, Place
@@ -36,6 +37,7 @@ from svc.service.store.records import (
     TurnStart,
 )
 from svc.service.store.rows import (
+    CONSENTS_DECODER,
     HISTORY_DECODER,
     KEY_DECODER,
     MESSAGE_DECODER,
@@ -116,6 +118,10 @@ class PostgresStore:
                 raise
             raise store_error(error) from error
 
+    async def run(self, operation: Callable[[Any], Awaitable[T]]) -> T:
+        """Run a statement about what services share besides sessions: codes, and counts of quotas."""
+        return await self._write(operation)
+
     async def _change(self, operation: Callable[[Any], Awaitable[T]]) -> T:
         """Write in a transaction of several statements."""
         return await self._run(functools.partial(_in_transaction, operation))
@@ -138,6 +144,12 @@ class PostgresStore:
         """Remember a value under this name."""
         sql = "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
         await self._write(lambda c: c.execute(sql, name, value))
+
+    async def first_meta(self, name: str, value: bytes) -> bytes:
+        """Remember a value under this name, unless there is one."""
+        sql = "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO NOTHING"
+        await self._write(lambda c: c.execute(sql, name, value))
+        return await self.meta(name) or value
 
     # sessions
 
@@ -198,6 +210,20 @@ class PostgresStore:
         text = msgspec.json.encode(tools).decode()
         await self._write(lambda c: c.execute("UPDATE sessions SET local_tools = $1 WHERE id = $2", text, session_id))
 
+    async def consents(self, session_id: str) -> set[str]:
+        """The digests of the local tools that the user has allowed for the session."""
+        sql = "SELECT consents FROM sessions WHERE id = $1"
+        text = await self._read(lambda c: c.fetchval(sql, session_id))
+        return set() if text is None else CONSENTS_DECODER.decode(text)
+
+    async def add_consent(self, session_id: str, digest: str) -> None:
+        """Remember that the user has allowed a local tool."""
+        sql = """
+            UPDATE sessions SET consents = (consents::jsonb || to_jsonb($1::text))::text WHERE id = $2
+            AND jsonb_array_length(consents::jsonb) < $3 AND NOT consents::jsonb ? $1
+        """
+        await self._write(lambda c: c.execute(sql, digest, session_id, MAX_CONSENTS))
+
     async def delete_session(self, session_id: str) -> None:
         """Delete the session with everything that belongs to it."""
 
@@ -229,7 +255,8 @@ class PostgresStore:
             await file_rows.lock(connection)
             rows = await connection.fetch(
                 "UPDATE sessions SET name = '', description = '', title = '', instructions = '', local_tools = '[]',"
-                " registered_tools = '[]', agents_config = '', last_seq = -1, bytes = 0, running_turn = 0, owner = '',"
+                " registered_tools = '[]', agents_config = '', consents = '[]', last_seq = -1, bytes = 0,"
+                " running_turn = 0, owner = '',"
                 " fence = fence + 1 WHERE expire_time <= $1 AND last_seq >= 0 RETURNING number",
                 _whole(ended_before),
             )

@@ -11,6 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from svc.service.access.once_codes import MemoryOnceCodes
 from svc.service.access.page_tickets import GRACE_SECONDS, MAX_TICKETS, TICKET_SECONDS, PageTickets
 from svc.service.access.sign_in_codes import MAX_CODES
 from svc.service.access.user_keys import MAX_PAGES, PAGE_SECONDS
@@ -279,15 +280,15 @@ def test_another_ticket_gives_nothing(service: ThreadService, ticket: str):
     assert resume(service, ticket).status_code == 401
 
 
-def test_a_users_tickets_are_limited_and_hold_no_readable_key():
-    tickets = PageTickets(lambda: NOW)
-    issued = [tickets.issue(f"svc_{number}", "ann") for number in range(MAX_TICKETS + 1)]
-    other = tickets.issue("svc_other", "bob")
-    assert tickets.redeem(issued[0]) is None
-    assert tickets.redeem(issued[-1])[0] == f"svc_{MAX_TICKETS}"
-    assert tickets.redeem(other)[0] == "svc_other"
-    assert "svc_" not in repr(vars(tickets))
-    assert issued[-1] not in repr(vars(tickets))
+async def test_a_users_tickets_are_limited_and_hold_no_readable_key():
+    tickets = PageTickets(codes := MemoryOnceCodes(lambda: NOW))
+    issued = [await tickets.issue(f"svc_{number}", "ann") for number in range(MAX_TICKETS + 1)]
+    other = await tickets.issue("svc_other", "bob")
+    assert await tickets.redeem(issued[0]) is None
+    assert (await tickets.redeem(issued[-1]))[0] == f"svc_{MAX_TICKETS}"
+    assert (await tickets.redeem(other))[0] == "svc_other"
+    assert "svc_" not in repr(vars(codes))
+    assert issued[-1] not in repr(vars(codes))
 
 
 def test_a_built_file_has_its_type_and_is_revalidated_by_etag(service: ThreadService, built: Path):

@@ -10,6 +10,7 @@ import pytest
 from svc.errors import QuotaExceededError, RateLimitedError
 from svc.service.access.user_keys import derive_key
 from svc.service.observability.metrics import Metrics
+from svc.service.quotas.counters import MemoryCounters
 from svc.service.quotas.ledger import Quotas
 from svc.service.quotas.table import QUOTAS, QuotaName
 from svc.service.settings import Settings, describe
@@ -29,7 +30,9 @@ class Desk:
         self.now = 1_000.0
         self.metrics = Metrics()
         chosen = {quota.setting: 10 for quota in QUOTAS.values()} | settings
-        self.quotas = Quotas(msgspec.structs.replace(Settings(), **chosen), self.metrics, lambda: self.now)
+        self.quotas = Quotas(
+            msgspec.structs.replace(Settings(), **chosen), self.metrics, MemoryCounters(lambda: self.now)
+        )
 
     def figure(self, name: str, quota: QuotaName, key: KeyRecord) -> float:
         pattern = rf'^{name}{{key="{key.id}",quota="{quota}"}} (\S+)$'
@@ -46,35 +49,35 @@ def test_every_quota_has_a_setting_with_a_default_and_a_place_in_the_enum():
 
 
 @pytest.mark.parametrize("name", OF_TIME)
-def test_a_quota_of_time(name: QuotaName):
+async def test_a_quota_of_time(name: QuotaName):
     desk = Desk()
-    desk.quotas.spend(name, EVE, 4)
-    desk.quotas.spend(name, EVE, 6)
+    await desk.quotas.spend(name, EVE, 4)
+    await desk.quotas.spend(name, EVE, 6)
     with pytest.raises(RateLimitedError) as refused:
-        desk.quotas.spend(name, EVE)
+        await desk.quotas.spend(name, EVE)
     with pytest.raises(RateLimitedError):
-        desk.quotas.check(name, EVE)
+        await desk.quotas.check(EVE, name)
     window = QUOTAS[name].window_seconds
     assert 1 <= refused.value.retry_after <= window
     assert f"its limit of 10 {QUOTAS[name].unit}" in str(refused.value)
     assert f"SVC_{QUOTAS[name].setting.upper()}" in str(refused.value)
-    desk.quotas.spend(name, BOB, 10)
+    await desk.quotas.spend(name, BOB, 10)
     assert desk.figure("svc_quota_used_total", name, EVE) == 10
     assert desk.figure("svc_quota_refused_total", name, EVE) == 2
     assert desk.figure("svc_quota_refused_total", name, BOB) == 0
     desk.now += refused.value.retry_after
-    desk.quotas.spend(name, EVE)
+    await desk.quotas.spend(name, EVE)
 
 
 @pytest.mark.parametrize("name", OF_TIME)
-def test_what_is_known_only_afterwards_is_counted_over_the_limit(name: QuotaName):
+async def test_what_is_known_only_afterwards_is_counted_over_the_limit(name: QuotaName):
     desk = Desk()
-    desk.quotas.check(name, EVE)
+    await desk.quotas.check(EVE, name)
     desk.quotas.count(name, EVE, 500)
     with pytest.raises(RateLimitedError) as refused:
-        desk.quotas.check(name, EVE)
+        await desk.quotas.check(EVE, name)
     desk.now += refused.value.retry_after
-    desk.quotas.check(name, EVE)
+    await desk.quotas.check(EVE, name)
 
 
 @pytest.mark.parametrize("name", HELD)
@@ -115,34 +118,34 @@ def test_a_quota_of_what_is_kept(name: QuotaName):
 
 
 @pytest.mark.parametrize("name", QuotaName)
-def test_0_is_no_limit(name: QuotaName):
+async def test_0_is_no_limit(name: QuotaName):
     desk = Desk(**{QUOTAS[name].setting: 0})
     if QUOTAS[name].window_seconds:
-        desk.quotas.spend(name, EVE, 10**12)
-        desk.quotas.check(name, EVE)
+        await desk.quotas.spend(name, EVE, 10**12)
+        await desk.quotas.check(EVE, name)
     else:
         desk.quotas.hold(name, EVE, 10**12, kept=10**12)
 
 
 @pytest.mark.parametrize("name", QuotaName)
-def test_derived_keys_share_the_quotas_of_their_original(name: QuotaName):
+async def test_derived_keys_share_the_quotas_of_their_original(name: QuotaName):
     desk = Desk()
     child = derive_key(EVE, now=0, ttl=0, name="page")
     grandchild = derive_key(child, now=0, ttl=0, name="another")
     for key in (EVE, child, grandchild):
         if QUOTAS[name].window_seconds:
-            desk.quotas.spend(name, key, 3)
+            await desk.quotas.spend(name, key, 3)
         else:
             desk.quotas.hold(name, key, 3)
     fresh = derive_key(grandchild, now=0, ttl=0, name="one more")
     with pytest.raises((RateLimitedError, QuotaExceededError)):
-        desk.quotas.spend(name, fresh, 2) if QUOTAS[name].window_seconds else desk.quotas.hold(name, fresh, 2)
+        await desk.quotas.spend(name, fresh, 2) if QUOTAS[name].window_seconds else desk.quotas.hold(name, fresh, 2)
 
 
 @pytest.mark.parametrize(("name", "own"), [(QuotaName.REQUESTS, "rpm"), (QuotaName.TOKENS, "tpm")])
-def test_a_keys_own_limit_wins(name: QuotaName, own: str):
+async def test_a_keys_own_limit_wins(name: QuotaName, own: str):
     desk = Desk()
     key = msgspec.structs.replace(EVE, **{own: 20})
-    desk.quotas.spend(name, key, 20)
+    await desk.quotas.spend(name, key, 20)
     with pytest.raises(RateLimitedError, match=r"its limit of 20 \w+ per minute; try again in \d+ s$"):
-        desk.quotas.spend(name, key)
+        await desk.quotas.spend(name, key)

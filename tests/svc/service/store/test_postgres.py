@@ -28,12 +28,15 @@ from tests.support.postgres import PostgresServer
 from tests.support.store_records import END, begun, info, query, result, session
 
 # What PostgreSQL's schema has in another place, or does without: its session's row is the lock of its turns, and what
-# a user keeps is added up when it is asked for.
+# a user keeps is added up when it is asked for. Codes and counts are in the memory of the one service on SQLite.
 ONLY_SQLITE = {"users": {"id", "bytes"}, "turns": {"owner", "fence"}}
 ONLY_POSTGRES = {
     "sessions": {"running_turn", "fence", "owner"}, "schema_state": {"only_row", "version", "oldest_program"},
     "replicas": {"id", "lease_until"},
     "replica_requests": {"id", "owner", "session_id", "turn_number", "kind", "body", "reply", "created"},
+    "once_codes": {"number", "kind", "digest", "user_id", "content", "expires"},
+    "quota_windows": {"quota", "account", "slots", "amounts", "until"},
+    "quota_holds": {"quota", "account", "services", "amounts", "untils"},
 }  # fmt: skip
 
 

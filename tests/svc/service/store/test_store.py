@@ -236,3 +236,26 @@ async def test_only_live_sessions_count_and_are_listed(store: Store):
     assert await store.count_sessions("u", now=401) == 3
     assert [one.id for one in await store.list_sessions("u", now=401)] == ["s2", "s3", "s4"]
     assert await store.count_sessions("other", now=0) == 0
+
+
+async def test_consents_are_the_sessions_and_bounded(store: Store, monkeypatch: pytest.MonkeyPatch):
+    await store.add_session(session())
+    await store.add_session(session("other"))
+    for digest in ("a", "b", "a"):
+        await store.add_consent("s", digest)
+    assert (await store.consents("s"), await store.consents("other"), await store.consents("none")) == (
+        {"a", "b"}, set(), set(),
+    )  # fmt: skip
+    for module in ("svc.service.store.sqlite", "svc.service.store.postgres.store"):
+        monkeypatch.setattr(f"{module}.MAX_CONSENTS", 3)
+    for digest in ("c", "d"):
+        await store.add_consent("s", digest)
+    assert await store.consents("s") == {"a", "b", "c"}
+    await store.delete_session("s")
+    await store.add_session(session())
+    assert await store.consents("s") == set()
+
+
+async def test_the_first_value_under_a_name_stays(store: Store):
+    assert await store.first_meta("files", b"one") == b"one"
+    assert await store.first_meta("files", b"two") == b"one" == await store.meta("files")

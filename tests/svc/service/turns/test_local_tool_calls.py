@@ -299,7 +299,7 @@ async def test_oversized_arguments_are_not_sent_for_confirmation(calling):
         assert (await read_turn(socket))[-2]["content"].startswith("error: the arguments are 100,")
 
 
-async def test_a_turn_resumed_after_a_kill_has_the_tools_of_its_query(tmp_path):
+async def test_a_turn_resumed_after_a_kill_has_the_tools_and_permissions_of_its_session(tmp_path):
     with live_process(tmp_path, "Calling") as service:
         session_id = register(service)
         async with opened(service, session_id) as socket:
@@ -309,10 +309,10 @@ async def test_a_turn_resumed_after_a_kill_has_the_tools_of_its_query(tmp_path):
     with live_process(tmp_path, "Calling") as service:
         async with opened(service, session_id, 0) as socket:
             before = await read_until(socket, "local_tool_call")
-            while (request := await read(socket))["message_type"] != "confirmation_request":
-                assert request["seq"] > before["seq"]
-            await answer(socket, request, is_allowed=True, message_id="b1")
-            await answer(socket, await read_until(socket, "local_tool_call"), ok=True, value=3, message_id="b2")
+            while (call := await read(socket))["message_type"] != "local_tool_call":
+                assert call["message_type"] != "confirmation_request"  # the user has allowed it for the session
+                assert call["seq"] > before["seq"]
+            await answer(socket, call, ok=True, value=3, message_id="b2")
             assert (await read_turn(socket))[-2]["content"] == "3"
 
 
