@@ -97,10 +97,7 @@ class ThreadService(LiveService):
         database: PostgresAddress | None = None,
         files: Path | None = None,
     ) -> None:
-        """Without ``elapsed`` as many seconds pass as a clock of the test says: it does not jump.
-
-        With ``files``, which it shares, it does not mind other services on its database.
-        """
+        """Without ``elapsed`` as many seconds pass as a clock of the test says: it does not jump."""
         chosen = database or folder / "service.db"
         options = serve.Options(host="127.0.0.1", port=0, database=chosen, key_file=folder / "service.key")
         key = serve.read_or_make_key(folder / "service.key")
@@ -117,8 +114,6 @@ class ThreadService(LiveService):
         )
         self.server = serve.Server(options, self.running, self._listener)
         super().__init__(self.server.connection, key, chosen, folder, self.files)
-        if files is not None:
-            self.running._single = None
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         wait_until(lambda: self.server.started or not self._thread.is_alive(), "the service to listen")

@@ -40,7 +40,7 @@ def start_services(postgres: PostgresServer, tmp_path: Path) -> Iterator[StartSe
 
         def start(assistant: Callable[[], Assistant] = Echo, **settings: object) -> tuple[ThreadService, ThreadService]:
             database, files = PostgresAddress(postgres.new_schema()), tmp_path / "files"
-            chosen = Settings(**{"stop_seconds": 0.3} | settings)
+            chosen = Settings(**{"stop_seconds": 0.3, "shared_database": True} | settings)
             found = []
             for name in ("first", "second"):
                 folder = tmp_path / name
@@ -242,8 +242,10 @@ async def test_services_whose_clocks_are_ten_minutes_apart_agree_on_expiry(postg
     (tmp_path / "here").mkdir()
     (tmp_path / "fast" / "sitecustomize.py").write_text(SKEW, "utf-8")
     paths = f"{tmp_path / 'fast'}:{ASSISTANTS}"
-    with live_process(tmp_path / "fast", "Echo", database=database, PYTHONPATH=paths) as fast:
-        here = ThreadService(tmp_path / "here", Echo(), Settings(stop_seconds=0.3), database=database, files=files)
+    environment = {"PYTHONPATH": paths, "SVC_SHARED_DATABASE": "true"}
+    with live_process(tmp_path / "fast", "Echo", database=database, **environment) as fast:
+        settings = Settings(stop_seconds=0.3, shared_database=True)
+        here = ThreadService(tmp_path / "here", Echo(), settings, database=database, files=files)
         try:
             _, key = here.make_key("bob", expires=time.time() + 300)
             session_id = register(fast, key, ttl=300)
@@ -274,10 +276,10 @@ def test_the_watch_says_once_that_the_database_is_away(tmp_path: Path, caplog: p
                 f"{service.ws_url}/stream?session_id={session_id}", additional_headers=service.headers, proxy=None
             ):
                 server.kill()
-                wait_until(lambda: "watch failed" in caplog.messages, "the watch to fail")
+                wait_until(lambda: "watch failed" in caplog.messages, "the watch to fail", 60)
                 time.sleep(1)
                 server.start()
-                wait_until(lambda: "watch goes on" in caplog.messages, "the watch to go on")
+                wait_until(lambda: "watch goes on" in caplog.messages, "the watch to go on", 60)
         finally:
             service.stop()
     assert caplog.messages.count("watch failed") == 1
