@@ -11,7 +11,8 @@ from pathlib import Path
 
 import hypothesis
 import pytest
-from httpx2._transports import default as default_transport
+from httpx._transports import default as httpx_transport
+from httpx2._transports import default as httpx2_transport
 from playwright.sync_api import Browser
 from xdist.remote import Producer
 
@@ -23,7 +24,7 @@ from tests.support import fast
 from tests.support.assistants.scripted import Echo
 from tests.support.browsers import SharedBrowser
 from tests.support.bytecode import keep_bytecode
-from tests.support.certificates import shared_context
+from tests.support.certificates import read_once
 from tests.support.distribution import ScopeScheduling, is_watched, processes_for, rank_of, scope_of
 from tests.support.jupyter_server import JupyterServer, jupyter_server
 from tests.support.live import StartService, ThreadService
@@ -51,7 +52,8 @@ def nothing_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
 def certificates_read_once() -> Iterator[None]:
     """A client reads the system's certificates, which takes 20 ms; the clients of a run share them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(default_transport, "create_ssl_context", shared_context)
+        for transport in (httpx_transport, httpx2_transport):
+            patch.setattr(transport, "create_ssl_context", read_once(transport.create_ssl_context))
         yield
 
 
