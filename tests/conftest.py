@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from importlib.util import module_from_spec, spec_from_file_location
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from httpx._transports import default as httpx_transport
+from httpx2._transports import default as httpx2_transport
 from playwright.sync_api import Browser
 from xdist.remote import Producer
 
@@ -19,6 +22,8 @@ from svc_jupyter.browser import find_browser
 from tests.support import fast
 from tests.support.assistants.scripted import Echo
 from tests.support.browsers import SharedBrowser
+from tests.support.bytecode import keep_bytecode
+from tests.support.certificates import read_once
 from tests.support.distribution import ScopeScheduling, is_watched, processes_for, rank_of, scope_of
 from tests.support.jupyter_server import JupyterServer, jupyter_server
 from tests.support.live import StartService, ThreadService
@@ -42,6 +47,15 @@ def nothing_of_the_users(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
     stop_local_service(state)
 
 
+@pytest.fixture(autouse=True, scope="session")
+def certificates_read_once() -> Iterator[None]:
+    """A client reads the system's certificates, which takes 20 ms; the clients of a run share them."""
+    with pytest.MonkeyPatch.context() as patch:
+        for transport in (httpx_transport, httpx2_transport):
+            patch.setattr(transport, "create_ssl_context", read_once(transport.create_ssl_context))
+        yield
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Let those go without a browser who have none."""
     parser.addoption("--no-browser", action="store_true", help="deselect the tests that need Chromium, Chrome or Edge")
@@ -49,8 +63,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Decide about the tests that need a browser before one is started."""
+    """Decide about the tests that need a browser before one is started, and where all processes keep bytecode."""
     config.pluginmanager.register(NeedsBrowser())
+    if sys.dont_write_bytecode:
+        keep_bytecode(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
 
 
 @pytest.fixture(scope="session")

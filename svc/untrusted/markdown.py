@@ -537,9 +537,9 @@ def _code_without_tags(text: str) -> str:
 
 
 def _indented(lines: list[str]) -> str:
-    """The lines as indented code, without empty ones at its start."""
-    start = next(number for number, line in enumerate(lines) if line.strip())
-    return "\n".join(f"    {line}" if line.strip() else "" for line in lines[start:])
+    """The lines as indented code, without empty ones at its start and end: they are no part of such code."""
+    filled = [number for number, line in enumerate(lines) if line.strip()]
+    return "\n".join(f"    {line}" if line.strip() else "" for line in lines[filled[0] : filled[-1] + 1])
 
 
 def _as_entity(match: re.Match[str]) -> str:

@@ -22,11 +22,13 @@ from svc_jupyter.answers.redaction import redact, redact_all
 from svc_jupyter.answers.status_mark import SYMBOL
 from svc_jupyter.browser import BROWSER_VARIABLE, find_browser
 from svc_jupyter.report import plain_page
+from svc_jupyter.report.compiled_templates import CompiledTemplates
 from svc_jupyter.report.content.paper import SIZES
 from svc_jupyter.report.errors import ExportError
 
 FORMATS = ("html", "ipynb", "md", "pdf")
 PDF_SECONDS = 120  # for the browser; it takes about one
+_COMPILED = CompiledTemplates()
 _MARKDOWN_KINDS = ("text/markdown", "image/png", "image/jpeg", "text/plain")
 
 
@@ -123,7 +125,9 @@ def _markdown(notebook: NotebookNode, title: str) -> dict[str, bytes]:
                 output.data = NotebookNode(known or {"text/plain": not_shown(output.data)})
     folder = f"{title}_files"
     resources = {"metadata": {"name": title}, "unique_key": title, "output_files_dir": folder}
-    text, made = MarkdownExporter().from_notebook_node(notebook, resources=resources)
+    exporter = MarkdownExporter()
+    exporter.environment.bytecode_cache = _COMPILED
+    text, made = exporter.from_notebook_node(notebook, resources=resources)
     pictures = {f"_files/{Path(name).name}": bytes(content) for name, content in made.get("outputs", {}).items()}
     return {".md": text.encode(), **pictures}
 

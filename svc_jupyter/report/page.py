@@ -17,6 +17,7 @@ from nbformat import NotebookNode
 from traitlets.config import Config
 
 from svc_jupyter.answers.redaction import redact
+from svc_jupyter.report.compiled_templates import CompiledTemplates
 from svc_jupyter.report.content.paper import SIZES
 from svc_jupyter.report.errors import ExportError
 from svc_jupyter.report.prepare import POLICY, Prepare
@@ -25,6 +26,7 @@ from svc_jupyter.report.sanitize import clean, clean_body, open_folds, with_scro
 TEMPLATES = Path(__file__).parent / "templates"
 
 _BODY_START = re.compile(r"<body[^<>]*>")
+_COMPILED = CompiledTemplates()
 _NEVER = ("script", "iframe", "object", "embed", "link", "base", "form", "noscript", "template")
 
 
@@ -61,6 +63,7 @@ def build(
     except ValueError as error:  # what nbconvert raises where it finds no template
         own = ", ".join(sorted(entry.name for entry in os.scandir(TEMPLATES)))
         raise ExportError(f"--template {template}: unknown template. Built in: {own}.") from error
+    exporter.environment.bytecode_cache = _COMPILED
     if not (TEMPLATES / template).is_dir():
         exporter.register_preprocessor(Prepare(**settings), enabled=True)
     page, _ = exporter.from_notebook_node(notebook, resources={"metadata": {"name": title}})

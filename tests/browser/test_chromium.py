@@ -125,7 +125,7 @@ def run_pytest(*words: str) -> subprocess.CompletedProcess[str]:
 
 @pytest.mark.parametrize("processes", ["0", "1"])  # in this process, and in one of pytest-xdist
 def test_without_a_browser_a_run_ends_with_one_message(processes: str):
-    done = run_pytest("-n", processes, "tests/browser/test_charts.py", "tests/test_names.py")
+    done = run_pytest("-n", processes, "tests/browser/test_charts.py", "tests/svc/service/quotas/test_windows.py")
 
     assert done.returncode == pytest.ExitCode.USAGE_ERROR
     said = done.stdout + done.stderr
@@ -136,7 +136,9 @@ def test_without_a_browser_a_run_ends_with_one_message(processes: str):
 
 
 def test_no_browser_deselects_the_tests_that_need_one():
-    done = run_pytest("-n", "0", "--no-browser", "tests/browser/test_charts.py", "tests/test_names.py")
+    done = run_pytest(
+        "-n", "0", "--no-browser", "tests/browser/test_charts.py", "tests/svc/service/quotas/test_windows.py"
+    )
 
     assert done.returncode == 0, done.stdout + done.stderr
     assert "passed" in done.stdout

@@ -79,7 +79,7 @@ class Impostor:
             cwd="/", user=NOBODY if is_root else None, group=NOBODY if is_root else None,
             extra_groups=[] if is_root else None, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while not (ready.exists() and ready.read_text()):
             assert self.process.poll() is None, "the impostor could not start"
             assert time.monotonic() < deadline
@@ -92,7 +92,7 @@ class Impostor:
 
     def stop(self) -> None:
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(60)
 
 
 def assert_learned_nothing(impostor: Impostor, *secrets: str) -> None:

@@ -17,7 +17,7 @@ from nbclient import NotebookClient
 from nbformat import NotebookNode
 from traitlets.config import Config
 
-LIMIT_SECONDS = 30.0
+LIMIT_SECONDS = 60.0
 
 
 def notebook_of(*cells: str) -> NotebookNode:

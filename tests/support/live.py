@@ -28,7 +28,7 @@ from svc.service.store.address import PostgresAddress
 from tests.support import ASSISTANTS
 
 
-def wait_until(condition: Callable[[], object], what: str, seconds: float = 20) -> None:
+def wait_until(condition: Callable[[], object], what: str, seconds: float = 60) -> None:
     """Return when the condition holds; fail with what was waited for."""
     end = time.monotonic() + seconds
     while not condition():
@@ -193,12 +193,12 @@ class ProcessService(LiveService):
     def kill(self) -> None:
         """kill -9."""
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(60)
 
     def terminate(self) -> int:
         """SIGTERM; the exit code."""
         self.process.terminate()
-        return self.process.wait(20)
+        return self.process.wait(60)
 
 
 @contextlib.contextmanager

@@ -113,13 +113,13 @@ def main() -> None:
     parser.add_argument("size", type=int)
     parser.add_argument("--place", default="", help="only patterns whose place in the source matches this")
     parser.add_argument("--short", action="store_true", help="fewer inputs for each pattern")
-    parser.add_argument("--pattern", help="measure this one instead")
+    parser.add_argument("--pattern", action="append", help="measure this one instead; may be repeated")
     arguments = parser.parse_args()
     signal.signal(signal.SIGVTALRM, _on_alarm)
     if arguments.pattern is None:
         patterns, missed = all_patterns()
     else:
-        patterns, missed = [Known(arguments.pattern, 0, {"the command line"})], []
+        patterns, missed = [Known(pattern, 0, {"the command line"}) for pattern in arguments.pattern], []
     for one in missed if arguments.share == 0 else []:
         print(json.dumps({"missed": one}), flush=True)
     patterns = [one for one in patterns if any(re.search(arguments.place, where) for where in one.places)]

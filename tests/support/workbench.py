@@ -10,7 +10,7 @@ from playwright.sync_api import Locator, Page, expect
 from tests.support.jupyter_server import JupyterServer
 
 READY_MS = 60_000
-WAIT_MS = 20_000
+WAIT_MS = 40_000
 SHOWN = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 _RUN = "([id, args]) => { void window.jupyterapp.commands.execute(id, args); }"
 _DONE = "([id, args]) => window.jupyterapp.commands.execute(id, args).then(() => null)"

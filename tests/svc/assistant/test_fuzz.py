@@ -175,7 +175,7 @@ async def test_a_worker_that_dies_is_a_finding_and_the_next_question_works():
     analyst = Analyst(Workers())
     await analyst.start()
     try:
-        findings, markdown = await ask(analyst, content=LOGINS * 60_000, is_killed=True)
+        findings, markdown = await ask(analyst, content=LOGINS * 15_000, is_killed=True)
         following = (await ask(analyst, content=LOGINS))[1]
     finally:
         await analyst.close()

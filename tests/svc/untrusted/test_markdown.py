@@ -8,7 +8,7 @@ from collections.abc import Callable
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
@@ -172,6 +172,7 @@ def check_any_text(markdown: str) -> None:
 
 @settings(max_examples=400, deadline=None)
 @given(HOSTILE)
+@example("a\n```x\n](http://e.com)\n  \n")
 def test_any_text_is_made_safe(markdown: str):
     check_any_text(markdown)
 

@@ -22,6 +22,7 @@ from tests.support.live import ProcessService, live_process, wait_until
 from tests.support.made_keys import UNKNOWN_KEY
 
 ANALYST = "svc.assistant.analyst:Analyst"
+MANY = 8_000  # more than one message takes, so that they are in a file
 HASHES = ("md5", "sha1", "sha256")
 
 
@@ -63,7 +64,7 @@ def said(answer: Answer) -> int:
 
 @pytest.mark.parametrize("is_logged", [True, False])
 @pytest.mark.parametrize(
-    "count", [1_000, 20_000, pytest.param(1_000_000, marks=[pytest.mark.long, pytest.mark.timeout(1_800)])]
+    "count", [1_000, MANY, pytest.param(1_000_000, marks=[pytest.mark.long, pytest.mark.timeout(1_800)])]
 )
 def test_every_indicator_is_in_the_findings(client: Svc, count: int, is_logged: bool):
     text, truth = indicator_list(count)
@@ -109,12 +110,12 @@ def test_a_follow_up_says_what_it_cannot_read_any_more(client: Svc):
 
 
 def test_findings_of_an_unlogged_session_touch_no_disk(client: Svc, service: ProcessService):
-    text, _ = indicator_list(20_000, seed=4)
+    text, _ = indicator_list(MANY, seed=4)
     session = client.create_session(log_session=False)
     session.attach_file("list.txt", text)
     before = files_of(service)
     answer = ask(session, "Extract all indicators from list.txt")
-    assert len(answer.findings) > 20_000
+    assert len(answer.findings) > MANY
     assert files_of(service) == before
 
 

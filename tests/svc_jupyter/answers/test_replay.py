@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import nbformat
@@ -12,7 +13,9 @@ from nbformat import NotebookNode
 from svc_jupyter.answers import store as answer_store
 from svc_jupyter.answers.answer import MIME_TYPE
 from tests.support.kernels import execute, notebook_of
+from tests.support.local_services import stop_local_service
 from tests.support.made_keys import UNKNOWN_KEY
+from tests.svc_jupyter.conftest import NOT_CONFIGURED, SCRIPTED
 
 
 @pytest.fixture
@@ -31,6 +34,24 @@ def cut(monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("SVC_BASE_URL", "http://127.0.0.1:9")
 
     return cut_now
+
+
+@pytest.fixture(scope="module")
+def counted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders of a service, ``state``, and of a notebook that asked it "count 2", ``w``: the answer is stored."""
+    folder = tmp_path_factory.mktemp("counted")
+    (folder / "w").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {**SCRIPTED, "SVC_STATE_DIR": str(folder / "state")}.items():
+            patch.setenv(name, value)
+        for name in NOT_CONFIGURED:
+            patch.delenv(name, raising=False)
+        asked = run(folder / "w", "%svc --answers replay count 2")
+    stop_local_service(folder / "state")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SVC_STATE_DIR", str(folder / "state"))
+        assert texts_of(run(folder / "w", "%svc --answers pin count 2")) == texts_of(asked) == ["count 2 (after 0)"]
+    return folder
 
 
 def run(folder: Path, *cells: str) -> NotebookNode:
@@ -76,9 +97,10 @@ def test_pinned_answers_need_no_service_and_show_the_same(folder: Path, cut, mon
     ],
 )
 def test_what_is_not_pinned_fails_and_is_never_asked(
-    cells: tuple[str, ...], folder: Path, cut, monkeypatch: pytest.MonkeyPatch
+    cells: tuple[str, ...], counted: Path, tmp_path: Path, cut, monkeypatch: pytest.MonkeyPatch
 ):
-    run(folder, "%svc --answers replay count 2")
+    folder = shutil.copytree(counted / "w", tmp_path / "w")
+    monkeypatch.setenv("SVC_STATE_DIR", str(counted / "state"))
     cut()
     monkeypatch.setenv("SVC_ANSWERS", "pin")
 

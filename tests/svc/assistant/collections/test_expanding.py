@@ -10,6 +10,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
+import pytest_asyncio
 
 from svc.assistant.analyst.collection_plan import READABLE_LABELS
 from svc.assistant.collections.expanded import ExpandedFiles
@@ -22,7 +23,7 @@ from svc.assistant.workers.pool import Workers
 from tests.support.collections import CASES, HELD, OPEN, READ, Case, zipped
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def workers() -> AsyncIterator[Workers]:
     made = Workers(preload=(UNPACKING_MODULE,))
     await made.start()
@@ -55,6 +56,7 @@ def test_there_are_thirty_collections_half_of_them_held():
 
 @pytest.mark.parametrize("is_on_disk", [True, False], ids=["disk", "memory"])
 @pytest.mark.parametrize("case", CASES, ids=[f"{'held' if case in HELD else 'open'}-{case.name}" for case in CASES])
+@pytest.mark.asyncio(loop_scope="module")
 async def test_every_member_has_its_outcome(case: Case, is_on_disk: bool, workers: Workers, tmp_path: Path):
     archive = attached(case.name, case.make(), tmp_path / "upload" if is_on_disk else None)
     expansion = Expansion(workers, labels=READABLE_LABELS, root=tmp_path / "root")
@@ -80,6 +82,7 @@ async def test_every_member_has_its_outcome(case: Case, is_on_disk: bool, worker
     assert not list((tmp_path / "root").glob("*"))
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_compressed_tar_is_an_archive_from_then_on(workers: Workers, tmp_path: Path):
     [case] = [case for case in CASES if case.name == "case.tar.gz"]
     expansion = Expansion(workers, labels=READABLE_LABELS, root=tmp_path)
@@ -89,6 +92,7 @@ async def test_a_compressed_tar_is_an_archive_from_then_on(workers: Workers, tmp
     await expansion.close()
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_other_files_and_single_compressed_files_stay_as_they_are(workers: Workers, tmp_path: Path):
     import gzip
 
@@ -99,6 +103,7 @@ async def test_other_files_and_single_compressed_files_stay_as_they_are(workers:
     await expansion.close()
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_members_keep_whether_the_archive_is_new_and_important_ones_come_first(workers: Workers, tmp_path: Path):
     raw = zipped([("notes.txt", b"text\n"), ("etc/crontab", b"* * * * * root id\n"), ("var/log/auth.log", b"text\n")])
     expansion = Expansion(workers, labels=READABLE_LABELS, root=tmp_path)
@@ -121,6 +126,7 @@ async def test_members_keep_whether_the_archive_is_new_and_important_ones_come_f
     ],
     ids=["members", "bytes"],
 )
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_limit_of_the_turn_is_reported_for_each_member(
     limits: UnpackLimits, reason: str, workers: Workers, tmp_path: Path
 ):
@@ -136,6 +142,7 @@ async def test_a_limit_of_the_turn_is_reported_for_each_member(
         await expansion.close()
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_the_limits_hold_for_all_archives_of_a_turn_together(workers: Workers, tmp_path: Path):
     raw = zipped([(f"{number}.log", b"x" * 400) for number in range(5)])
     expansion = Expansion(workers, labels=READABLE_LABELS, root=tmp_path, memory_limits=UnpackLimits(members=7))
@@ -144,6 +151,7 @@ async def test_the_limits_hold_for_all_archives_of_a_turn_together(workers: Work
     await expansion.close()
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_member_over_its_limit_is_cut_and_the_cut_is_reported(workers: Workers, tmp_path: Path):
     limits = UnpackLimits(member_bytes=100_000)
     expansion = Expansion(workers, labels=READABLE_LABELS, root=tmp_path, memory_limits=limits)
@@ -155,6 +163,7 @@ async def test_a_member_over_its_limit_is_cut_and_the_cut_is_reported(workers: W
     await expansion.close()
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_closing_early_deletes_what_was_unpacked_and_frees_the_workers(workers: Workers, tmp_path: Path):
     raw = zipped([(f"{number}.log", bytes([65 + number]) * 9_000_000) for number in range(6)])
     expansion = Expansion(workers, labels=READABLE_LABELS, root=tmp_path / "root")
@@ -166,6 +175,7 @@ async def test_closing_early_deletes_what_was_unpacked_and_frees_the_workers(wor
     assert not list((tmp_path / "root").glob("*"))
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_what_a_killed_process_left_is_removed_and_what_is_in_use_is_not(workers: Workers, tmp_path: Path):
     (tmp_path / "left").mkdir()
     (tmp_path / "left" / "000001").write_bytes(b"evidence")
@@ -184,6 +194,7 @@ def test_the_folder_is_the_state_folder(monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert spool_root() == tmp_path / "unpacked"
 
 
+@pytest.mark.asyncio(loop_scope="module")
 async def test_a_worker_that_dies_is_an_outcome(workers: Workers, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     raw = zipped([(f"{number}.log", b"text\n") for number in range(3)])
     expansion = Expansion(workers, labels=READABLE_LABELS, root=tmp_path)

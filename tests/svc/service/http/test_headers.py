@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from collections.abc import Iterator
 
 import httpx2
 import pytest
@@ -10,6 +11,7 @@ from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
 from svc.service.app import OPERATIONS
+from svc.service.settings import Settings
 from tests.support.assistants.scripted import Echo
 from tests.support.live import StartService, ThreadService
 
@@ -18,6 +20,14 @@ ALWAYS = {
     "x-frame-options": "DENY",
     "cross-origin-opener-policy": "same-origin",
 }
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ThreadService]:
+    """One for all requests: none of them does it any harm."""
+    service = ThreadService(tmp_path_factory.mktemp("headers"), Echo(), Settings(stop_seconds=0.3))
+    yield service
+    service.stop()
 
 
 def check(headers: httpx2.Headers, *, is_file: bool = False) -> None:

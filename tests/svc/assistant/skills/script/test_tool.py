@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from svc.assistant.findings import Facts, Finding, Gap, Progress, with_facts
 from svc.assistant.skills.indicators.findings import IndicatorFacts
+from svc.assistant.skills.script import commands
 from svc.assistant.skills.script.commands import parts_of
 from svc.assistant.skills.script.explain import words_for
 from svc.assistant.skills.script.findings import ScriptBehaviour, ScriptPart, ScriptStage, ScriptSummary
@@ -279,7 +280,8 @@ def test_a_comment_in_another_script_does_not_hide_an_encoded_command(comment: s
     assert any("malicious" in item.title for item in found if isinstance(item, Finding))
 
 
-def test_a_text_that_takes_too_long_to_parse_is_split_by_lines_and_says_so():
+def test_a_text_that_takes_too_long_to_parse_is_split_by_lines_and_says_so(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(commands, "MAX_PARSE_SECONDS", 0.3)  # below what the parser takes for it
     events = list(inspect("#!/bin/sh\n" + "<" * 200_000 + "\nwget http://a.test/x\n", source="a.sh"))
     assert "stage 1 took too long to parse: its commands were split line by line" in [
         event.text for event in events if isinstance(event, Gap)
