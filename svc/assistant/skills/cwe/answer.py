@@ -96,7 +96,8 @@ def _row(finding: Finding[CweCandidate]) -> list[str]:
 
 def _explained(finding: Finding[CweEntry]) -> str:
     facts = finding.facts
-    lines = [f"Level: {escape(facts.level)}; status: {escape(facts.status)}."]
+    level = escape(facts.level) or "the shipped table does not have it, nor parents"
+    lines = [f"Level: {level}; status: {escape(facts.status)}."]
     if facts.parents:
         lines.append("Parents: " + ", ".join(map(escape, facts.parents)) + ".")
     if facts.children:

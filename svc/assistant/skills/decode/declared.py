@@ -14,8 +14,9 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.skills.decode.decoders import Reading, base64_text
+from svc.assistant.skills.decode.decoders import base64_text
 from svc.assistant.skills.decode.plausibility import file_type, text_of
+from svc.assistant.skills.decode.readings import Reading
 
 MAX_DECLARED = 100  # in one text
 _BLOB = r"([A-Za-z0-9+/]{2,}={0,2})(?![A-Za-z0-9+/=])"

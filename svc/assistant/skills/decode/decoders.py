@@ -4,8 +4,8 @@ A decoder takes a whole layer and yields each possible reading of it. A *strict*
 magic number, a checksum). A *loose* reading (a shift, a key, a reversal) is possible for any input, so only its result
 can justify it. ``tool.py`` chooses among the readings.
 
-Sources: RFC 4648 (base16, 32, 64), RFC 1924 and Adobe's ascii85 (base85), RFC 2045 (quoted-printable), RFC 1950 to 1952
-(zlib, deflate, gzip), RFC 7515 (JWT parts), POSIX uuencode, PowerShell's about_Operators (``-f``).
+Sources: RFC 4648 (base16, 32, 64), RFC 1924 and Adobe's ascii85 (base85), RFC 1950 to 1952 (zlib, deflate, gzip),
+RFC 7515 (JWT parts), POSIX uuencode. ``escapes.py`` has the escapes of scripts, pages and mails.
 """
 
 from __future__ import annotations
@@ -13,45 +13,36 @@ from __future__ import annotations
 import base64
 import binascii
 import bz2
-import html
 import io
 import itertools
 import json
 import lzma
-import quopri
 import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
-from urllib.parse import unquote_to_bytes
-
-import msgspec
 
 from svc.assistant.file_types.signatures import label_of, starts_as
-from svc.assistant.skills.decode.plausibility import text_of
+from svc.assistant.skills.decode.escapes import (
+    character_calls,
+    encoded,
+    entities,
+    escapes,
+    joined_strings,
+    percent,
+    quoted_printable,
+)
+from svc.assistant.skills.decode.plausibility import plausibility, text_of
+from svc.assistant.skills.decode.readings import Decoder, Reading
 
 MAX_DUMP_LINE_CHARS = 300  # offset, 32 bytes and their characters have 180
 EVIDENT_BYTES = 10  # of printable ASCII: one of 20,000 random strings is that by chance
+OTHER_TEXT = 0.5  # plausibility of text that is not ASCII and cannot be chance
 LEAST_JSON_VALUE = 16  # characters
 DUMP_WIDTH = 16  # bytes in a line, if there is only one line
 MAX_SLOW_CHARS = 200_000  # for decoders that work character by character
 MAX_LAYER_BYTES = 8_000_000  # of one layer; a decompression bomb is cut there
 
-
-class Reading(msgspec.Struct, frozen=True):
-    """What a decoder makes of its input.
-
-    ``is_cut`` if there was more than MAX_LAYER_BYTES; ``rarity`` of a guess from 0 to 1.
-    """
-
-    name: str
-    data: bytes
-    is_strict: bool = True
-    is_cut: bool = False
-    rarity: float = 0.0
-
-
-Decoder = Callable[[bytes, str | None], Iterator[Reading]]
 
 _SPACES = re.compile(r"\s+")
 _BLOB_START = re.compile(r"[A-Za-z0-9+/=_\s'\",;-]*")
@@ -63,26 +54,11 @@ _HEX_SPACED = re.compile(
     r"(?:0x|\\x|\\\\x|x)?[0-9A-Fa-f]{2}(?:(?:[,;:|\s-]{1,4}(?:0x|\\x)?|\\x|\\\\x|0x|%)[0-9A-Fa-f]{2}){2,}[,;]?",
     re.IGNORECASE,
 )
-_HEX_ESCAPES = re.compile(r"(?:\\{1,4}x[0-9A-Fa-f]{2})+")
-_UNICODE_ESCAPES = re.compile(r"(?:\\{1,4}u|%u|\\{1,4}U0000|U\+)([0-9A-Fa-f]{4})(?:[ ,])?")
-_ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,10});")
-_PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
-_PLUS = re.compile(r"(?<=[\w.,;:!?)'%\"])\+(?=[\w('%\"-])")
 _DECIMAL = re.compile(r"[\[(]{0,2}\s{0,8}\d{1,3}(?:[,;:|\s+-]{1,4}\d{1,3}){2,}\s*[,;]?\)?\]?")
-_CHAR_CALL = re.compile(
-    r"(?:\[char\]\s{0,8}\(?\s{0,8}|\bchrw?\$?\s{0,8}\(\s{0,8})(0x[0-9A-Fa-f]{1,4}|\d{1,5})\s{0,8}\)?", re.IGNORECASE
-)
-_CHAR_LIST = re.compile(
-    r"(?:fromCharCode|fromCodePoint|\[char\[\]\]|\bbytes"
-    r"|bytearray)\s{0,8}\(?\s{0,8}[\[(@]*\s{0,8}((?:(?:0x[0-9A-Fa-f]{1,4}|\d{1,5})\s{0,8},\s{0,8}){2,}(?:0x[0-9A-Fa-f]{1,4}|\d{1,5}))",
-    re.IGNORECASE,
-)
-_OCTAL_ESCAPES = re.compile(r"(?:\\[0-3]?[0-7]{2})+")
 _OCTAL = re.compile(r"(?:[0-3][0-7]{3}|[0-7]{2,3})(?:[\s,](?:[0-3][0-7]{3}|[0-7]{2,3})){2,}+")
 _BINARY = re.compile(r"(?:[01]{8}[\s,]*){2,}")
 _BASE58 = re.compile(r"[1-9A-HJ-NP-Za-km-z]{10,}")
 _ASCII85 = re.compile(r"<~(.*?)~>", re.DOTALL)
-_QUOTED = re.compile(r"=[0-9A-F]{2}|=\r?\n")
 _UU = re.compile(r"begin [0-7]{3,4} [^\n]{1,200}\n(?P<body>(?:[ -`]{0,62}\n)+)end\b")
 _JWT = re.compile(r"(eyJ[\w-]+)\.(eyJ[\w-]+)\.([\w-]*)")
 _MORSE = re.compile(r"[.\-\u2013\u2014\u00b7/|\s]+")
@@ -90,12 +66,6 @@ _SPACE_AFTER_MARK = re.compile(r"(?<=[-,.]) +")
 _WORD_GAP = re.compile(r"\s{0,9}[/|\n]\s*|\s{2,}")
 _WORD_GAP_OF_DASHED = re.compile(r"\s{0,9}[/|\n]\s*|\s+")
 _LETTER_NUMBERS = re.compile(r"[12]?\d(?:[-,./| \n]{1,3}[12]?\d){3,}")
-_CONCATENATED = re.compile(r"(?P<quote>['\"])\s{0,8}[+&]\s{0,8}(?P=quote)")
-_PIECES = re.compile(
-    r"\s*(?:\(\s*)?(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*')"
-    r"(?:[\s.+&,_\\]{1,8}(?:\"(?:[^\"\\\n]|\\.)*\"|'(?:[^'\\\n]|\\.)*'))+\s*\)?;?\s*"
-)
-_PIECE = re.compile(r"\"((?:[^\"\\\n]|\\.)*)\"|'((?:[^'\\\n]|\\.)*)'")
 _DUMP_LINE = re.compile(
     r"[ \t]{0,8}(?:0x)?(?P<offset>[0-9A-Fa-f]{4,16})(?::[ \t]{0,4}|[ \t]{1,4})(?=[0-9A-Fa-f]{2}(?:[0-9A-Fa-f \t-]|$))"
 )
@@ -104,10 +74,6 @@ _DUMP_WORDS = re.compile(r"\s*[0-9A-Fa-f]{4}(?:\s{1,4}[0-9A-Fa-f]{4}){0,31}\s*")
 """Bytes in pairs and no characters after them: ``hexdump`` prints words in the order of a little-endian machine."""
 _LENGTH = re.compile(r"(?<=\n)[ \t]*[0-9A-Fa-f]{4,16}\s*\Z")
 _DUMP_END = re.compile(r"\s*(?:[0-9A-Fa-f]{4,16}|\*)\s*")
-_FORMAT = re.compile(
-    r"\(?\s{0,8}(?P<quote>[\"'])(?P<template>(?:[^\"'{}]*\{\d{1,3}\})+[^\"'{}]*)(?P=quote)\s{0,8}-f\s{0,8}(?P<values>(?:['\"][^'\"]*['\"]\s{0,8},\s{0,8})*['\"][^'\"]*['\"])\s{0,8}\)?",
-    re.IGNORECASE,
-)
 _BASE58_ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _MORSE_CODE = {
     ".-": "A", "-...": "B", "-.-.": "C", "-..": "D", ".": "E", "..-.": "F", "--.": "G", "....": "H",
@@ -186,43 +152,6 @@ def _dumped(line: str, start: int, width: int) -> str:
     return re.sub(r"[^0-9A-Fa-f]", "", found[0])[: 2 * width] if found else ""
 
 
-def escapes(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Replace \\x41, \\u0041, %u0041 and \\101 within a text."""
-    if not text:
-        return
-    if _HEX_ESCAPES.search(text):
-        raw = re.sub(
-            rb"(?:\\{1,4}x[0-9A-Fa-f]{2})+",
-            lambda m: bytes.fromhex(re.sub(rb"\\{1,4}x", b"", m[0]).decode()),
-            text.encode(),
-        )
-        yield Reading("\\x escapes", raw)
-    if len(_UNICODE_ESCAPES.findall(text)) >= 2:
-        yield Reading("unicode escapes", _encoded(_UNICODE_ESCAPES.sub(lambda m: chr(int(m[1], 16)), text)))
-    if len(re.findall(r"\\[0-3]?[0-7]{2}", text)) >= 3:
-        yield Reading("octal escapes", re.sub(rb"\\([0-3]?[0-7]{2})", lambda m: bytes([int(m[1], 8)]), text.encode()))
-
-
-def _encoded(text: str) -> bytes:
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
-
-
-def percent(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Decode URL encoding, with + for a space in form data."""
-    count = len(_PERCENT.findall(text or ""))
-    is_form = text is not None and " " not in text and len(_PLUS.findall(text)) >= 2
-    if text and (count >= 2 or (count and len(text) < 200) or (is_form and not _CONCATENATED.search(text))):
-        yield Reading("URL encoding", unquote_to_bytes(text.replace("+", "%20") if is_form else text))
-
-
-def entities(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Decode HTML entities: named, decimal, hexadecimal."""
-    if text and _ENTITY.search(text):
-        plain = html.unescape(text)
-        if plain != text:
-            yield Reading("HTML entities", _encoded(plain))
-
-
 def numbers(data: bytes, text: str | None) -> Iterator[Reading]:
     """Decode lists of character codes: decimal, octal, binary."""
     stripped = (text or "").strip()
@@ -241,59 +170,6 @@ def numbers(data: bytes, text: str | None) -> Iterator[Reading]:
             yield Reading("octal character codes", bytes(codes))
 
 
-def character_calls(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Evaluate [char]72+[char]101, chr(72)&chr(101) and String.fromCharCode(72,101)."""
-    if not text:
-        return
-    calls = _CHAR_CALL.findall(text)
-    if len(calls) >= 3:
-        whole = _CHAR_CALL.sub(lambda m: f"\0{_character(m[1])}\0", text)
-        yield Reading("character codes", _as_utf8(re.sub(r"\0\s{0,20}[+&.]?\s{0,20}\0|\0", "", whole)))
-    if _CHAR_LIST.search(text):
-        joined = "".join(
-            _character(number) for number in re.findall(r"0x[0-9A-Fa-f]+|\d+", max(_CHAR_LIST.findall(text), key=len))
-        )
-        yield Reading("character codes", _as_utf8(joined))
-
-
-def _as_utf8(text: str) -> bytes:
-    """The bytes of a text; codes that are bytes of UTF-8 each are taken as such."""
-    if not text.isascii() and max(text) < "\u0100":
-        raw = text.encode("latin-1")
-        if text_of(raw) is not None:
-            return raw
-    return _encoded(text)
-
-
-def _character(number: str) -> str:
-    code = int(number, 0) if number.lower().startswith("0x") else int(number)
-    return chr(code) if code < 0xD800 or 0xDFFF < code < 0x110000 else "\ufffd"
-
-
-def joined_strings(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Join 'po'+'wer', adjacent strings and '{1}{0}' -f 'b','a'; remove the backticks and carets of Windows' shells."""
-    if not text:
-        return
-    if text.lstrip("( \t\r\n")[:1] in ("'", '"') and _PIECES.fullmatch(text):
-        yield Reading("string concatenation", "".join(one or two for one, two in _PIECE.findall(text)).encode())
-        return
-    if _CONCATENATED.search(text):
-        yield Reading("string concatenation", _CONCATENATED.sub("", text).encode())
-    if _FORMAT.search(text):
-        yield Reading("PowerShell -f", _FORMAT.sub(_formatted, text).encode())
-    if len(re.findall(r"(?<=\w)[`^](?=\w)", text)) >= 2:
-        yield Reading("escape characters between letters", re.sub(r"(?<=\w)[`^](?=\w)", "", text).encode())
-
-
-def _formatted(match: re.Match[str]) -> str:
-    values = re.findall(r"['\"]([^'\"]*)['\"]", match["values"])
-    return (
-        "'"
-        + re.sub(r"\{(\d{1,3})\}", lambda m: values[int(m[1])] if int(m[1]) < len(values) else m[0], match["template"])
-        + "'"
-    )
-
-
 def base85_text(data: bytes, text: str | None) -> Iterator[Reading]:
     """Decode Base85 in the alphabet of Python and git, and Ascii85."""
     stripped = (text or "").strip()
@@ -302,14 +178,17 @@ def base85_text(data: bytes, text: str | None) -> Iterator[Reading]:
     if not 10 <= len(joined) <= MAX_SLOW_CHARS or not joined.isascii():
         return
     readers: list[tuple[str, Callable[[bytes], bytes]]] = [("Ascii85", base64.a85decode)]
-    if not framed and not _BASE64.fullmatch(joined):
+    if not framed:
         readers.append(("Base85", base64.b85decode))
+    is_other = _BASE64.fullmatch(joined) is not None
     for name, reader in readers:
         try:
             out = reader(joined.encode())
         except ValueError:  # a character outside the alphabet, or a group that is too large
             continue
-        yield Reading(name, out, is_strict=framed is not None or _is_evident(out))
+        is_evident = framed is not None or _is_evident(out)
+        if is_evident or not is_other or name == "Ascii85":
+            yield Reading(name, out, is_strict=is_evident)
 
 
 def base58_text(data: bytes, text: str | None) -> Iterator[Reading]:
@@ -327,15 +206,9 @@ def base58_text(data: bytes, text: str | None) -> Iterator[Reading]:
 
 def _is_evident(out: bytes) -> bool:
     """Whether what a wide alphabet decodes to cannot be chance: a text of some length, or a packed stream's start."""
-    is_text = len(out) >= EVIDENT_BYTES and out.isascii() and text_of(out) is not None
+    is_text = len(out) >= EVIDENT_BYTES and (out.isascii() or plausibility(out) >= OTHER_TEXT)
+    is_text = is_text and text_of(out) is not None
     return is_text or starts_as(out, "gzip_start", "bzip2_start", "xz_start", "zip")
-
-
-def quoted_printable(data: bytes, text: str | None) -> Iterator[Reading]:
-    """Decode quoted-printable."""
-    least = 1 if text and "=3D" in text else 2
-    if text and len(_QUOTED.findall(text)) >= least and re.search(r"=[0-9A-F]{2}", text):
-        yield Reading("quoted-printable", quopri.decodestring(text.encode()))
 
 
 def uuencoded(data: bytes, text: str | None) -> Iterator[Reading]:
@@ -375,7 +248,7 @@ def json_value(data: bytes, text: str | None) -> Iterator[Reading]:
             break
     longest = max(values, key=len, default="")
     if len(longest) >= LEAST_JSON_VALUE and len(longest) >= len(stripped) / 3:
-        yield Reading("JSON value", _encoded(longest))
+        yield Reading("JSON value", encoded(longest))
 
 
 def _texts_in(value: object) -> Iterator[str]:

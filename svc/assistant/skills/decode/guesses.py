@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from functools import cache
 
 from svc.assistant.file_types.signatures import starts_as
-from svc.assistant.skills.decode.decoders import Decoder, Reading
 from svc.assistant.skills.decode.plausibility import file_type, plausibility
+from svc.assistant.skills.decode.readings import Decoder, Reading
 
 _LOWER, _UPPER = "abcdefghijklmnopqrstuvwxyz", "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _CAESAR = {
@@ -35,7 +35,7 @@ def _has_letters(text: str | None) -> bool:
 
 def shifted(data: bytes, text: str | None) -> Iterator[Reading]:
     """Try the alphabets that people use: rot13, rot47 and atbash."""
-    if not text or not text.isascii() or not text.strip():
+    if not text or not text.strip():
         return
     if _has_letters(text):
         yield Reading("rot13", text.translate(_CAESAR[13]).encode(), is_strict=False)
@@ -59,7 +59,7 @@ def backwards(data: bytes, text: str | None) -> Iterator[Reading]:
         yield Reading("reversed", text[::-1].encode() if text else data[::-1], is_strict=False)
 
 
-_DIGIT_BYTES = b"0123456789abcdefABCDEFx\\ ,;%&#=[]()+\n"
+_DIGIT_BYTES = b"0123456789abcdefABCDEFux\\ ,;%&#=[](){}+\n"
 MAX_KEYS = 16  # tried on one layer
 KEY_SAMPLE_BYTES = 600
 _BLOB_BYTES = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/="
@@ -82,11 +82,11 @@ def xored(data: bytes, text: str | None) -> Iterator[Reading]:
             continue
         start = prefix.translate(_KEY_TABLES[key])
         is_known = _starts_known(start)
-        if len(start.translate(None, _READABLE)) > 2 and not is_known:
+        if not is_known and not _reads_as_text(start, 2):
             continue
         out = sample.translate(_KEY_TABLES[key])
-        if is_known or len(out.translate(None, _READABLE)) <= len(out) * 0.02 or _starts_known(out):
-            found.append((max(plausibility(out), _encoding_likeness(out)), key))
+        if is_known or _reads_as_text(out, len(out) // 50) or _starts_known(out):
+            found.append((max(plausibility(_whole_characters(out)), _encoding_likeness(out)), key))
     for _, key in heapq.nlargest(MAX_KEYS if text is None else 3, found):
         yield Reading(
             f"XOR with 0x{key:02x}",
@@ -94,6 +94,28 @@ def xored(data: bytes, text: str | None) -> Iterator[Reading]:
             is_strict=False,
             rarity=0.0 if text is None else 0.4,
         )
+
+
+def _reads_as_text(out: bytes, allowed: int) -> bool:
+    """Whether bytes are ASCII text but for so many, or UTF-8 text, which may be cut within a character."""
+    strange = out.translate(None, _READABLE)
+    if len(strange) <= allowed:
+        return True
+    if strange.isascii() or sum(value < 0x80 for value in strange) > allowed:
+        return False
+    try:
+        out.decode()
+    except UnicodeDecodeError as error:
+        return error.start >= len(out) - 3 and error.reason.startswith("unexpected end")
+    return True
+
+
+def _whole_characters(out: bytes) -> bytes:
+    """A sample of UTF-8 without the part of a character at its end."""
+    if len(out) < SAMPLE_BYTES:
+        return out
+    start = next((place for place in range(len(out) - 1, len(out) - 4, -1) if out[place] >= 0xC0), len(out))
+    return out[:start]
 
 
 def _encoding_likeness(out: bytes) -> float:
@@ -129,7 +151,7 @@ def repeated_key(data: bytes, text: str | None) -> Iterator[Reading]:
         for likely, logarithms in enumerate(_CHARACTER_SETS):
             for key in _likely_keys(data[:SAMPLE_BYTES], width, likely):
                 out = _with_key(data[:SAMPLE_BYTES], key)
-                score = max(plausibility(out), _encoding_likeness(out) if len(out) >= 24 else 0.0)
+                score = max(plausibility(_whole_characters(out)), _encoding_likeness(out) if len(out) >= 24 else 0.0)
                 if len(out) >= LONG_TEXT and not out.translate(None, _READABLE):
                     score = max(score, LEAST_REPEATED + sum(logarithms[value] for value in out) / len(out) / 20)
                 if score >= LEAST_REPEATED and len(set(key)) > 1:
@@ -188,6 +210,15 @@ _CHARACTER_SETS = (
     _text_logarithms(),
     _logarithms(dict.fromkeys(_BLOB_BYTES, 1.5)),
     _logarithms(dict.fromkeys(b"0123456789abcdef", 6.0) | dict.fromkeys(b"ABCDEF", 1.0)),
+    _logarithms(
+        dict.fromkeys(b"0123456789abcdef", 3.5) | dict.fromkeys(b"ABCDEF", 1.5) | dict.fromkeys(b"\\u%&#x;={}[]", 5.0)
+    ),
+    _logarithms(
+        dict.fromkeys(b"\xce\xcf\xd0\xd1", 11.0) | dict.fromkeys(range(0x80, 0xC0), 0.7) | {32: 8.0, 44: 0.5, 46: 0.5}
+    ),
+    _logarithms(
+        {0xE3: 12.0} | dict.fromkeys(range(0xE4, 0xEE), 2.5) | dict.fromkeys(range(0x80, 0xC0), 1.0) | {32: 4.0}
+    ),
     _logarithms(dict.fromkeys(b"0123456789", 7.0) | {ord(","): 20.0, ord(" "): 15.0}),
 )
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import msgspec
 
 from svc.assistant.skills.decode.declared import declared_parts
-from svc.assistant.skills.decode.decoders import Reading
+from svc.assistant.skills.decode.readings import Reading
 
 MAX_CHAINS = 40  # encoded parts of one input
 MAX_MATCHES = 2_000  # of one pattern of encoded data

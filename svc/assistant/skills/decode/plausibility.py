@@ -12,12 +12,14 @@ from __future__ import annotations
 
 import datetime
 import re
+import unicodedata
 from functools import cache
 
 import msgspec
 
 from svc.assistant.file_types.signatures import PE_MARK, label_of
 from svc.assistant.knowledge import load
+from svc.assistant.skills.decode.scripts import script_plausibility
 
 SAMPLE_CHARS = 600  # of a long text, from its start
 
@@ -29,7 +31,9 @@ MARKS_WEIGHT = 0.2  # addresses, paths, tags, calls, assignments
 MARKS_GAIN = 1.5  # such marks count fully from two thirds of the text
 LETTERS_BONUS, LETTERS_SHARE = 0.1, 0.6  # if more of what is not space are letters
 SPACES_BONUS, SPACES_SHARES = 0.08, (0.08, 0.3)  # if the share of spaces is that of prose
+ACCENTS_BONUS, LEAST_ACCENTS = 0.1, 2  # letters with accents within words are UTF-8, which noise seldom is
 OPAQUE_PENALTY = 0.3  # for text that is all long runs without a known word
+ENOUGH_LETTERS = 0.3  # share of letters; fewer say less about the whole text
 ODD_PENALTY = 2.0  # for each share of characters that neither prose nor code uses
 REPEATED_PIECES, REPEATED_SHARE, REPEATED_FACTOR = 8, 0.35, 0.8  # the same few words again and again: a wrong key
 ESCAPED_FREE, ESCAPED_GAIN, ESCAPED_MOST = 0.2, 1.4, 0.7  # escapes above 20 % take away up to 70 % of the score
@@ -38,11 +42,12 @@ ESCAPE_MARKS_EVERY = 16  # characters; text with fewer marks of escapes is not s
 # Fixed scores.
 FILE_SCORE = 0.9
 ARCHIVE_SCORE = 0.5  # the content of an archive is more meaningful than the archive
-OTHER_SCRIPT_SCORE = 0.55  # for UTF-8 with another script, which noise does not form by chance
-OTHER_SCRIPT_SHARE = 0.3  # of letters in another script
+PLACE_SCORE = 0.65  # of a text that is the path of a file or an address, whatever its words
 MARKS_ONLY_SCORE, NO_LETTERS_SCORE = 0.35, 0.1
 
 # Thresholds.
+ACCENTED_LETTERS = (*range(0xC0, 0x180), *range(0x1E00, 0x1F00))
+WIDE_SCORE, WIDE_CHARS, WIDE_SAMPLE_BYTES = 0.75, 6, 800  # of UTF-16 without a byte order mark in another script
 PRINTABLE_SHARE = 0.95  # of characters in a text
 ZEROS_SHARE = 0.7  # of every second byte in UTF-16 of a Latin script
 MIXED_ZEROS_SHARE = 0.1  # of every second byte in UTF-16 of Latin and another script: code with a comment
@@ -67,14 +72,22 @@ _FILE_NAMES = {
 }
 _FILE_LABELS = tuple(_FILE_NAMES)
 _MEANINGFUL = re.compile(
-    r"[a-z]{2,6}://[\w.-]+|\b\d{1,3}(?:\.\d{1,3}){3}\b|[A-Za-z]:\\\w|(?:^|\s)/(?:bin|etc|tmp|usr|dev|var"
+    r"[a-z]{2,6}://[\w.-]+|\b\d{1,3}(?:\.\d{1,3}){3}\b|[A-Za-z]:(?:\\[\w .$-]{1,60}){1,20}"
+    r"|(?:^|\s)/(?:bin|etc|tmp|usr|dev|var"
     r"|home)/|[\w.+-]{1,64}@[\w-]{1,63}\.[a-z]{2,63}"
-    r"|\b\w{1,80}\.(?:exe|dll|ps1|bat|vbs|js|php|com|net|org|txt|sh|py)\b|<\w{1,40}[^<>]{0,300}>|\$\w{1,40}\s?=|(?<!\w)[A-Za-z_$][\w.]{0,40}\([^()]{0,300}\)"
+    r"|\\\\\w[\w.-]{0,60}(?:\\[\w .$-]{1,60}){1,20}"
+    r"|\b\w{1,80}\.(?:exe|dll|ps1|bat|vbs|js|php|com|net|org|txt|sh|py|docx?|xlsx?|pptx?"
+    r"|pdf|csv|hta|lnk|iso|json|xml|html?|zip|rar|7z|log|jpe?g|png)\b"
+    r"|<\w{1,40}[^<>]{0,300}>|\$\w{1,40}\s?=|(?<!\w)[A-Za-z_$][\w.]{0,40}\([^()]{0,300}\)"
     r"|\"\w{1,80}\"\s?:|\b[a-z]\w{1,9}\{[\w!?@$.-]{4,200}\}|\w{1,40}=\w{1,80}&",
     re.IGNORECASE,
 )
+_PLACE = re.compile(
+    r"(?:\\\\\w[\w.-]{0,60}|[A-Za-z]:)(?:\\[\w .$-]{1,60}){1,20}\.\w{2,5}|https?://[\w.-]+(?:/[\w.-]{1,60}){0,20}/?"
+)
 _WORD = re.compile(r"[A-Za-z]+")
 _PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_ACCENTED = re.compile(r"(?<=[a-z])[\u00df-\u00f6\u00f8-\u017f]|[\u00df-\u00f6\u00f8-\u017f](?=[a-z])")
 _SHORT_WORD = re.compile(r"(?<![^\s(\"'-])[A-Za-z][a-z](?![^\s.,;:!?)\"'-])")
 _RUN = re.compile(r"[A-Za-z0-9+/=_-]{20,}")
 
@@ -98,7 +111,19 @@ def _table() -> PlainWordTable:
 
 @cache
 def _words() -> frozenset[str]:
-    return frozenset((_table().english + _table().technical + _table().languages).lower().split())
+    return frozenset(_without_accents(_table().english + _table().technical + _table().languages).lower().split())
+
+
+def _without_accents(text: str) -> str:
+    """The text with the letters of English for those that other Latin alphabets have."""
+    return text if text.isascii() else text.translate(_plain_letters())
+
+
+@cache
+def _plain_letters() -> dict[int, str]:
+    accented = {code: unicodedata.normalize("NFKD", chr(code))[:1] for code in ACCENTED_LETTERS if chr(code).isalpha()}
+    plain = {code: letter for code, letter in accented.items() if letter.isascii()}
+    return plain | str.maketrans({"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d"})
 
 
 @cache
@@ -138,7 +163,18 @@ def text_of(data: bytes) -> tuple[str, str] | None:
                 and len(set(high)) <= MIXED_BLOCKS
             ):
                 return _decoded(data, encoding)
-    return _decoded(data, "utf-8")
+    return _decoded(data, "utf-8") or _other_wide_text(data)
+
+
+def _other_wide_text(data: bytes) -> tuple[str, str] | None:
+    """UTF-16 of another script has no zeros; it is what written text in that script looks like, or noise."""
+    if len(data) % 2 or len(data) < 2 * WIDE_CHARS:
+        return None
+    for encoding in ("utf-16-le", "utf-16-be"):
+        start = _decoded(data[:WIDE_SAMPLE_BYTES], encoding)
+        if start and (script_plausibility(start[0]) or 0) >= WIDE_SCORE:
+            return _decoded(data, encoding)
+    return None
 
 
 def _decoded(data: bytes, encoding: str) -> tuple[str, str] | None:
@@ -196,9 +232,10 @@ def plausibility_of_text(text: str) -> float:
         return 0.0
     if (_OPAQUE.fullmatch(sample) and _opaque(sample)) or _UU_START.match(sample):
         return 0.0
-    other_letters = 0 if sample.isascii() else sum(char.isalpha() and not char.isascii() for char in sample)
-    if other_letters > OTHER_SCRIPT_SHARE * len(sample):
-        return OTHER_SCRIPT_SCORE
+    if (by_script := script_plausibility(sample)) is not None:
+        return by_script * (1 - _escaped_loss(sample))
+    accents = len(_ACCENTED.findall(sample))
+    sample = _without_accents(sample)
     letters = sum(map(len, _WORD.findall(sample)))
     if not letters:
         return MARKS_ONLY_SCORE if _MEANINGFUL.search(sample) else NO_LETTERS_SCORE
@@ -213,13 +250,17 @@ def plausibility_of_text(text: str) -> float:
     spaces_share = sample.count(" ") / len(sample)
     score = PAIRS_WEIGHT * _pairs(pieces, letters)
     score += WORDS_WEIGHT * min(1.0, known * WORDS_GAIN)
+    score *= min(1.0, letters_share / ENOUGH_LETTERS)
     score += MARKS_WEIGHT * min(1.0, marks * MARKS_GAIN)
     score += LETTERS_BONUS * (letters_share > LETTERS_SHARE)
     score += SPACES_BONUS * (SPACES_SHARES[0] < spaces_share < SPACES_SHARES[1])
+    score += ACCENTS_BONUS * (accents >= LEAST_ACCENTS)
     score -= OPAQUE_PENALTY * _opaque(sample)
     score -= ODD_PENALTY * len(_ODD.findall(sample)) / len(sample)
     if len(pieces) >= REPEATED_PIECES and len(different) < len(pieces) * REPEATED_SHARE:
         score *= REPEATED_FACTOR
+    if _PLACE.fullmatch(sample):
+        score = max(score, PLACE_SCORE)
     return max(0.0, min(1.0, score)) * (1 - _escaped_loss(sample))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
+import re
 from collections.abc import Iterator
 from enum import IntEnum
 
@@ -16,17 +17,12 @@ import msgspec
 
 from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.skills.decode.declared import declared_parts
-from svc.assistant.skills.decode.decoders import (
-    BULK,
-    NARROW,
-    STRICT,
-    Decoder,
-    Reading,
-    compressed,
-)
+from svc.assistant.skills.decode.decoders import BULK, NARROW, STRICT, compressed
+from svc.assistant.skills.decode.escapes import VALUE, value_of
 from svc.assistant.skills.decode.guesses import GUESSES, RARE_GUESSES, backwards, is_shift, xored
 from svc.assistant.skills.decode.parts import EncodedPart, runs_of
 from svc.assistant.skills.decode.plausibility import file_type, plausibility, text_of
+from svc.assistant.skills.decode.readings import Decoder, Reading
 
 MAX_LAYERS = 16
 MAX_SEARCH_BYTES = 30_000_000  # read and written for one part
@@ -62,6 +58,14 @@ PROOFS = frozenset({"gzip", "zlib", "bzip2", "xz", "lzma", "uuencode", "hex dump
 """Readings with a checksum or a form that wrong layers do not have by chance: what led to them was right."""
 
 
+ENTITIES = "HTML entities"
+"""Text reads nearly as well before they are replaced, but nobody means ``&amp;``."""
+NARROW_FORMS = frozenset(
+    {"hex", "hex dump", "decimal character codes", "character codes", "binary digits", "string concatenation"}
+)
+"""Readings whose form hardly any text has by chance: if they give text, a guess at the layer itself comes late."""
+NARROW_DELAY = 0.5
+_BASE64_ALONE = re.compile(r"(?:[A-Za-z0-9+/]{4}\s{0,8}){6,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\s*")
 TO_BYTES = frozenset({"hex", "hex dump", "Base64", "Base64 (URL alphabet)", "Base32", "Base85", "Ascii85", "Base58"})
 """Readings whose result may be encrypted; with a small key it is text still."""
 LONG_KEY = "XOR with the key"
@@ -98,11 +102,9 @@ def best_chain(part: EncodedPart, budget: int) -> tuple[tuple[Reading, ...], int
         priority, _, node, phase = heapq.heappop(queue)
         moved += _cost(node)
         expanded.add(node.data)
-        later = _next_phase(node, phase)
-        if later is not None and (later is not Phase.RARE_GUESS or part.is_whole):
-            delay = PHASE_DELAYS[later] - PHASE_DELAYS[phase]
-            heapq.heappush(queue, (priority + delay, next(order), node, later))
+        has_narrow_form = False
         for child in _children(node, phase, is_asked=part.is_asked):
+            has_narrow_form |= child.steps[-1].name in NARROW_FORMS and child.text is not None
             tried, moved = tried + 1, moved + (_cost(child) if child.is_guessed else len(child.data))
             if child.data in seen:
                 continue
@@ -112,6 +114,10 @@ def best_chain(part: EncodedPart, budget: int) -> tuple[tuple[Reading, ...], int
                 best, best_score = child, score
             if len(child.steps) < MAX_LAYERS and (entry := _entry(child)) is not None:
                 heapq.heappush(queue, (entry[0], next(order), child, entry[1]))
+        later = _next_phase(node, phase)
+        if later is not None and (later is not Phase.RARE_GUESS or part.is_whole or part.declared is not None):
+            delay = PHASE_DELAYS[later] - PHASE_DELAYS[phase] + NARROW_DELAY * has_narrow_form
+            heapq.heappush(queue, (priority + delay, next(order), node, later))
         is_clear = best.plausibility >= CLEAR and bool(best.steps) and best.data in expanded
         if is_clear and (not queue or queue[0][0] > _done_at(best)):
             break
@@ -147,13 +153,17 @@ def _children(node: SearchNode, phase: Phase, *, is_asked: bool) -> Iterator[Sea
                 yield msgspec.structs.replace(_child(node, reading), is_guessed=True)
         return
     is_bulk = len(node.data) > MAX_PATTERN_BYTES
+    fitting = set[Decoder]()
     for decoder in BULK if is_bulk else STRICT:
         for reading in decoder(node.data, node.text):
+            fitting.add(decoder)
             yield _child(node, reading)
     if node.text is not None and not is_bulk:
         yield from _declared(node)
+        if (value := value_of(node.text)) is not None:
+            yield _child(node, value)
         if node.plausibility >= 0.25:
-            yield from _inner(node)
+            yield from _inner(node, fitting)
 
 
 def _guessers(node: SearchNode, phase: Phase, *, is_asked: bool) -> tuple[Decoder, ...]:
@@ -179,13 +189,16 @@ def _declared(node: SearchNode) -> Iterator[SearchNode]:
         yield child
 
 
-def _inner(node: SearchNode) -> Iterator[SearchNode]:
-    """Yield readings of the longest encoded runs inside a readable layer, for example a command around a blob."""
+def _inner(node: SearchNode, fitting: set[Decoder]) -> Iterator[SearchNode]:
+    """Yield readings of the longest encoded runs inside a readable layer, for example a command around a blob.
+
+    A decoder that fits the whole layer is not asked again: part of its result would be taken for all of it.
+    """
     for part in itertools.islice(runs_of(node.text or ""), 3):
         if len(part.text) < 16 or part.text == node.text:
             continue
         data = part.text.encode("utf-8", "surrogatepass")
-        for decoder in STRICT:
+        for decoder in (one for one in STRICT if one not in fitting):
             for reading in decoder(data, part.text):
                 inside = msgspec.structs.replace(reading, name=f"{reading.name} inside it")
                 child = _child(node, inside)
@@ -213,17 +226,18 @@ _ZLIB_HEADERS = (b"x\x9c", b"x\xda", b"x\x01", b"x^")  # the four levels of zlib
 
 
 def _is_readable(node: SearchNode) -> bool:
-    return node.text is not None and len(node.data) >= 6 and node.text.isascii()
+    return node.text is not None and len(node.data) >= 6 and (node.text.isascii() or node.plausibility >= GOOD)
 
 
 def _score(node: SearchNode) -> float:
     """Return how good a result is: its plausibility, minus a little for each layer and more for each guess."""
-    return node.plausibility - LAYER_COST * len(node.steps) - GUESS_COST * node.guesses
+    layers = len(node.steps) - 2 * (bool(node.steps) and node.steps[-1].name == ENTITIES)
+    return node.plausibility - LAYER_COST * layers - GUESS_COST * node.guesses
 
 
 def _needed(node: SearchNode) -> float:
     """Return the plausibility that a result must reach: guesses need more than strict forms, very short results too."""
-    if len(node.data) < GUESSED_BYTES * node.guesses:
+    if len(node.data) < GUESSED_BYTES * node.guesses or (node.steps and node.steps[-1].name == VALUE):
         return UNREACHABLE
     is_strict_text = not node.guesses and len(node.data) >= 4 and node.text is not None
     return GOOD + GUESS_COST * node.guesses - (STRICT_TEXT_RELIEF if is_strict_text else 0.0)
@@ -238,6 +252,13 @@ def _leads_on(node: SearchNode) -> bool:
     """Whether a layer is worth decoding further: a guess only if it reads well or has a strict form itself."""
     if not node.is_guessed or node.plausibility >= 0.3:
         return True
+    if node.steps[-1].name.startswith("XOR") and _BASE64_ALONE.fullmatch(node.text or ""):
+        return True  # no wrong key gives this alphabet alone
+    value = value_of(node.text or "")
+    return _has_form(node) or (value is not None and _has_form(_child(node, value)))
+
+
+def _has_form(node: SearchNode) -> bool:
     if any(True for decoder in NARROW for _ in decoder(node.data, node.text)):
         return True
     readings = (reading for decoder in STRICT for reading in decoder(node.data, node.text) if reading.is_strict)

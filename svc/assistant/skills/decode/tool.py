@@ -11,10 +11,10 @@ import re
 from collections.abc import Iterator
 
 from svc.assistant.findings import Confidence, Coverage, Evidence, Finding, Gap, Progress, Severity, ToolEvent
-from svc.assistant.skills.decode.decoders import Reading
 from svc.assistant.skills.decode.findings import DecodedPart, DecodeLayer
 from svc.assistant.skills.decode.parts import MAX_CHAINS, EncodedPart, parts_of
 from svc.assistant.skills.decode.plausibility import file_type, plausibility, text_of
+from svc.assistant.skills.decode.readings import Reading
 from svc.assistant.skills.decode.search import GOOD, best_chain
 from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.indicators.findings import IndicatorFacts

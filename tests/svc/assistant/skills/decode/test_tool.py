@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from svc.assistant.findings import Facts, Finding, Gap, Severity, with_facts
 from svc.assistant.skills.decode.decoders import MAX_LAYER_BYTES
 from svc.assistant.skills.decode.findings import DecodedPart, DecodeLayer
+from svc.assistant.skills.decode.plausibility import plausibility
+from svc.assistant.skills.decode.search import GOOD
 from svc.assistant.skills.decode.tool import inspect
 from svc.assistant.skills.indicators.findings import IndicatorFacts
-from tests.support import chains
+from tests.support import chains, mixed_chains
 from tests.support.sampling import sampled
 
 WIDE = base64.b64encode("IEX $x; whoami".encode("utf-16-le")).decode()
@@ -103,6 +105,68 @@ def test_chains_of_up_to_six_layers_around_other_kinds_of_text_are_decoded():
 def test_chains_of_up_to_six_layers_around_other_kinds_of_text_are_decoded_long():
     right, failed = solved(range(6_000, 6_200), layers=6, plains=chains.HELD_PLAIN)
     assert right >= 180, failed
+
+
+@pytest.mark.parametrize(
+    ("seeds", "plains"),
+    [
+        pytest.param(range(70_000, 70_016), mixed_chains.PLAIN, id="texts seen before"),
+        pytest.param(range(80_000, 80_016), mixed_chains.HELD_PLAIN, id="other texts"),
+        pytest.param(range(71_000, 71_150), mixed_chains.PLAIN, id="many, texts seen before", marks=pytest.mark.long),
+        pytest.param(range(81_000, 81_150), mixed_chains.HELD_PLAIN, id="many, other texts", marks=pytest.mark.long),
+    ],
+)
+def test_mixed_chains_around_texts_of_several_languages_are_decoded(seeds: range, plains: tuple[str, ...]) -> None:
+    failed = []
+    for seed in seeds:
+        plain, wrapped, names = mixed_chains.mixed_chain(random.Random(seed), plains)
+        found = results(f"decode this:\n{wrapped}")
+        expected = {plain, plain.upper()} if "morse" in names else {plain}
+        if not any(one in text for one in expected for text in found):
+            failed.append(f"{seed}: {names}")
+    assert len(failed) <= len(seeds) * 0.07, failed
+
+
+@pytest.mark.parametrize(
+    ("text", "result"),
+    [
+        pytest.param(
+            "decode: \\u{48}\\u{e9}\\u{6c}\\u{6c}\\u{6f}\\u{20}\\u{1f600}\\u{20}\\u{77}\\u{6f}\\u{72}\\u{6c}\\u{64}",
+            "Héllo 😀 world",
+            id="escapes in braces",
+        ),
+        pytest.param("decode: &#xD0;&#x9F;&#xD0;&#xBE;&#xD1;&#x80;&#xD1;&#x82;", "Порт", id="entities of bytes"),
+        pytest.param("decode: &#8220;quoted&#8221; &#150; text", "“quoted” \u2013 text", id="entities of characters"),
+        pytest.param("decode: data=d2hvYW1pIC9hbGwgJiYgbmV0IHVzZXI%3D", "whoami /all && net user", id="form"),
+        pytest.param("decode: Yr enccbeg n égé raiblé à y'édhvcr", "Le rapport a été envoyé à l'équipe", id="accents"),
+    ],
+)
+def test_escapes_of_other_alphabets_are_decoded(text: str, result: str) -> None:
+    assert result in results(text)
+
+
+@pytest.mark.parametrize("key", [b"\x5a", b"\xc3", b"\x17\x2b"])
+@pytest.mark.parametrize(
+    "plain", ["Le rapport a été envoyé à l'équipe de sécurité.", "Смените пароль до пятницы, пожалуйста."]
+)
+def test_text_with_accents_and_of_other_scripts_is_found_behind_a_key(plain: str, key: bytes) -> None:
+    hidden = bytes(value ^ key[place % len(key)] for place, value in enumerate(plain.encode()))
+    assert plain in results(f"decode this: {hidden.hex()}")
+
+
+@pytest.mark.parametrize(
+    ("text", "is_written"),
+    [
+        ("请在星期五之前更改您的密码。", True),
+        ("회의는 오후 세 시에 시작합니다.", True),
+        ("Пожалуйста, смените пароль", True),
+        ("Оюзакмхимя, вьумэзу обямкщ", False),
+        ("齾龘靐齉爩鱻麤龗灪厵", False),
+        ("abcжώشд字한ไת", False),
+    ],
+)
+def test_another_script_reads_well_if_its_characters_are_common(text: str, is_written: bool) -> None:
+    assert (plausibility(text.encode()) >= GOOD) is is_written
 
 
 def test_the_claims_of_a_token_are_decoded():
