@@ -16,7 +16,7 @@ import msgspec
 from svc.assistant.turn import Answer, Exchange, Step, StepFile
 from svc.assistant.workers.payer import StopRequest
 from svc.errors import ServiceError, UnavailableError
-from svc.messages import Message, MessageType, MimeType, Usage
+from svc.messages import MADE_LABEL, Message, MessageType, MimeType, Usage
 from svc.service.observability.failures import internal_error
 from svc.service.settings import Settings
 from svc.service.store.records import TurnEnd, TurnState
@@ -24,6 +24,7 @@ from svc.service.turns.history_cache import History, estimated_bytes
 from svc.service.turns.message_builder import MessageBuilder, count_usage
 
 log: logging.Logger = logging.getLogger("svc.turns")
+_TEXT_LABEL = f"{MADE_LABEL}text"  # of what does not fit into a message
 CLOSE_SECONDS = 10.0  # for a cancelled assistant to stop; after that an error is logged
 
 OpenSteps = Callable[[], Awaitable[AsyncIterator[Step | Answer]]]
@@ -229,7 +230,7 @@ class StepBuffer:
         return self._builder.info(f"{size:,} bytes of {step.mime_type} are the session's file {name}", self._clock())
 
     async def _save_text(self, name: str, text: str) -> None:
-        await self._save_file(StepFile(name=name, pieces=(text.encode(),)))
+        await self._save_file(StepFile(name=name, label=_TEXT_LABEL, pieces=(text.encode(),)))
 
     async def _add_answer(self, answer: Answer) -> None:
         name = None

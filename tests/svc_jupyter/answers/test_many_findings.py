@@ -79,8 +79,9 @@ def test_every_indicator_is_in_the_findings(client: Svc, count: int, is_logged: 
     assert "omitted" not in answer.raw
 
 
-def test_a_follow_up_counts_all_earlier_findings(client: Svc):
-    text, truth = indicator_list(20_000, seed=2)
+@pytest.mark.parametrize("count", [MANY, 20_000])
+def test_a_follow_up_counts_all_earlier_findings(client: Svc, count: int):
+    text, truth = indicator_list(count, seed=2)
     session = client.create_session()
     session.attach_file("list.txt", text)
     ask(session, "Extract all indicators from list.txt")
