@@ -69,7 +69,7 @@ async def stream(
         if news is None:
             await task  # raises if the turn could not begin
         yield chat
-        position = 0
+        position = sum(1 + len(answers) for _, answers in chat.exchanges)
         while news is not None:
             for message in await _unseen(service, chat.session.id, news, position):
                 position = message.seq
@@ -77,7 +77,11 @@ async def stream(
             if news == _QUIET:
                 yield None
             news = await listener.next()
-        yield _completion(chat, await task)
+        turn_end = await task
+        last = tuple(StoredMessage(message.seq, b"") for message in turn_end[-1:])
+        for message in await _unseen(service, chat.session.id, last, position):  # of a turn that ran elsewhere
+            yield msgspec.json.decode(message.body, type=Message)
+        yield _completion(chat, turn_end)
     finally:
         service.bus.unsubscribe(chat.session.id, listener)
         if not task.done():

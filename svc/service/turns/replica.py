@@ -151,8 +151,11 @@ class Replica:
                 self._untaken = [*await self._store.take_over(owner=self._turns.owner, limit=room)]
             if not self._untaken:
                 return
-            while self._untaken and not self._turns.is_stopping:
-                await self._resume(self._untaken.pop(0))
+            if not self._turns.is_stopping:
+                taken, self._untaken = self._untaken, []
+                for outcome in await asyncio.gather(*map(self._resume, taken), return_exceptions=True):
+                    if outcome is not None:
+                        raise outcome
 
     async def _resume(self, turn: TurnRecord) -> None:
         try:

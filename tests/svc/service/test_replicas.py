@@ -162,15 +162,17 @@ async def test_a_query_without_room_runs_where_there_is_some(three: list[Process
 async def test_a_streamed_completion_shows_a_turn_that_runs_elsewhere(three: list[ProcessService]):
     def complete() -> str:
         with three[0].http() as http:
-            body = {"model": "stable", "stream": True, "messages": [{"role": "user", "content": "count 30 5"}]}
-            return http.post("/chat/completions", json=body).text
+            said = [("user", "echo"), ("assistant", "echoed"), ("user", "count 30 5")]
+            messages = [{"role": role, "content": content} for role, content in said]
+            return http.post("/chat/completions", json={"model": "stable", "stream": True, "messages": messages}).text
 
     async with running(three[0], register(three[0])) as busy:
         lines = [json.loads(line[6:]) for line in (await asyncio.to_thread(complete)).split("\n\n") if "{" in line]
         deltas = [choice["delta"] for line in lines for choice in line["choices"]]
         thoughts = [delta["reasoning_content"].strip() for delta in deltas if "reasoning_content" in delta]
+        assert thoughts[0].startswith("waiting for a free place")
         assert thoughts[1:31] == [str(number) for number in range(1, 31)]
-        assert "".join(delta.get("content") or "" for delta in deltas) == "count 30 5 (after 0)"
+        assert "".join(delta.get("content") or "" for delta in deltas) == "count 30 5 (after 1)"
         await send(busy, message_type="cancel")
         await read_turn(busy)
 
