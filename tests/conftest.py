@@ -135,8 +135,12 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
             _shared_browser.close()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The tests that take long come first, and those of a scope together."""
+    if config.getoption("--postgres"):
+        left_out = [item for item in items if item.get_closest_marker("sqlite") is not None]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
     fast.mark(items)
     items.sort(key=lambda item: rank_of(item.nodeid))
 

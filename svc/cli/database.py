@@ -1,4 +1,4 @@
-"""The option ``--database``, which ``svc serve`` and ``svc keys`` share."""
+"""Where a service keeps its data, as options that several commands share."""
 
 from __future__ import annotations
 
@@ -16,20 +16,31 @@ if TYPE_CHECKING:
     from svc.service.store.address import PostgresAddress
 
 VARIABLE = "SVC_DATABASE_URL"
+_FILE = "file:///"
 
 
-def _read(context: click.Context, parameter: click.Parameter, value: str) -> Path | PostgresAddress:
+def read_address(context: click.Context, parameter: click.Parameter, value: str) -> Path | PostgresAddress:
+    """Read the address of a database."""
     from svc.service.store.address import parse_address
 
     source = context.get_parameter_source(parameter.name or "")
     return parse_address(value, is_visible=source == ParameterSource.COMMANDLINE)
 
 
+def read_folder(context: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
+    """Read the value of ``--files``."""
+    if value is None:
+        return None
+    if not value.startswith(_FILE) or len(value) == len(_FILE):
+        raise click.BadParameter(f"{value} is not valid; it must be file:///PATH, such as file:///var/lib/svc/files")
+    return Path(value.removeprefix("file://")).resolve()
+
+
 database_option: Callable[[Command], Command] = click.option(
     "--database",
     default=lambda: f"sqlite:///{state_folder() / 'service.db'}",
     envvar=VARIABLE,
-    callback=_read,
+    callback=read_address,
     metavar="URL",
     help="Database: sqlite:///PATH or postgresql://USER@HOST/DATABASE (extra postgres; a password only in "
     f"{VARIABLE}, PGPASSWORD or the file of PGPASSFILE). Default: service.db in your state folder.",

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from svc.cli.database import database_option
+from svc.cli.database import database_option, read_folder
 from svc.service.settings import Settings, describe, settings_from
 from svc.untrusted.terminal import echo
 
 if TYPE_CHECKING:
     from svc.service.store.address import PostgresAddress
-
-_FILE = "file:///"
 
 
 def _setting_options(command: click.Command) -> click.Command:
@@ -24,14 +22,6 @@ def _setting_options(command: click.Command) -> click.Command:
         help_text = f"{row.description}. Default: {row.default or 'none'}; {row.variable}."
         command.params.append(click.Option([row.option], metavar="VALUE", default=None, help=help_text))
     return command
-
-
-def _read_folder(context: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
-    if value is None:
-        return None
-    if not value.startswith(_FILE) or len(value) == len(_FILE):
-        raise click.BadParameter(f"{value} is not valid; it must be file:///PATH, such as file:///var/lib/svc/files")
-    return Path(value.removeprefix("file://")).resolve()
 
 
 @_setting_options
@@ -48,7 +38,7 @@ def _read_folder(context: click.Context, parameter: click.Parameter, value: str 
 @click.option(
     "--files",
     metavar="file:///PATH",
-    callback=_read_folder,
+    callback=read_folder,
     help="Folder for attached files. Default: NAME.files beside a SQLite database; PostgreSQL needs one.",
 )
 @click.option(

@@ -50,7 +50,7 @@ class Counters(Protocol):
     async def hold(self, quota: Quota, account: str, limit: int) -> int | None:
         """Hold one more until ``release`` and return how many this service holds; None if all are over the limit.
 
-        A limit of 0 is none.
+        0 is no limit.
         """
         ...
 

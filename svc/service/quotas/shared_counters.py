@@ -126,7 +126,7 @@ class PostgresCounters:
             try:
                 is_held = await self._set(place, held, limit)
             finally:
-                if not is_held:  # refused, cancelled or failed: what the database has is put right
+                if not is_held:  # refused, cancelled or failed
                     self.release(quota, account)
             return held if is_held else None
 
