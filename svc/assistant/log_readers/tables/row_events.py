@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from svc.assistant.log_readers.tables.declared import Systems, as_windows, without_devices
 from svc.assistant.log_readers.tables.kinds import Field, Kind, When, plain_name
@@ -73,6 +74,14 @@ _PROCESS = (("command",), ("image", "parent_image"), ("image", "process_id"))
 _WEB_HOST = re.compile(
     r"(?:https?|ftp)://(?:[^/@\s]{0,200}@)?([^/:\s]{1,255})|([^/:\s]{1,255})(?::\d+|/|\Z)", re.IGNORECASE
 )
+
+
+class RowsSoFar(NamedTuple):
+    """What the records after the sample have shown, for the next part of the table."""
+
+    columns: list[str]
+    shapes: dict[frozenset[str], str]
+    windows: set[tuple[str, str, str]]
 
 
 _NO_RULE = When(column="", matches="")
@@ -183,6 +192,17 @@ class RowEvents:
             excerpt=record.excerpt,
             verdict=verdict_of(self._kind, mapping, values) if category == "alert" else None,
         )
+
+    def so_far(self) -> RowsSoFar:
+        """Return what the records after the sample have shown, for ``go_on``."""
+        return RowsSoFar(self._mapping.learned, self._shapes, self._windows.seen if self._windows else set())
+
+    def go_on(self, earlier: RowsSoFar) -> None:
+        """Go on with what the parts before have shown."""
+        self._mapping.learn(dict.fromkeys(earlier.columns, ""))
+        self._shapes |= earlier.shapes
+        if self._windows is not None:
+            self._windows.seen |= earlier.windows
 
     def _is_foreign(self, values: Mapping[str, str]) -> bool:
         """Return whether a record among those of a known kind has no column with a meaning: it was not understood."""
