@@ -111,7 +111,7 @@ def _decoded(head: bytes) -> str:
     return head.decode("utf-8", errors="replace")
 
 
-class _Read:
+class _TableSoFar:
     """What is carried of a table from one part to the next."""
 
     def __init__(self) -> None:
@@ -128,7 +128,7 @@ class _OpenTable:
     def __init__(self, form: Form, content: BinaryIO) -> None:
         self.form = form
         self.part = part_of(content)
-        self.read = self.part.carry(_Read)
+        self.read = self.part.carry(_TableSoFar)
         if not self.part.is_first:
             self._go_on(content)
             return
@@ -139,7 +139,7 @@ class _OpenTable:
                 form.each = f"{self.routes.prefix}.{kind.each}".removeprefix(".")
                 self.part.begin_again()
                 self._start(content)
-        self.read = self.part.carry(_Read)
+        self.read = self.part.carry(_TableSoFar)
         self.read.header, self.read.each = form.header, form.each if isinstance(form, JsonForm) else ""
         self.read.sample = copy.deepcopy(self.sample)
         if self.routes.kind is None and self._raw.name:
@@ -218,7 +218,7 @@ def _names(routes: Routes) -> str:
     return " and ".join([", ".join(listed[:-1]), listed[-1]])
 
 
-def _events(routes: Routes, records: Iterable[TableRecord], read: _Read, part: Part) -> Iterator[ReadItem]:
+def _events(routes: Routes, records: Iterable[TableRecord], read: _TableSoFar, part: Part) -> Iterator[ReadItem]:
     for found in records:
         rows, record = routes.of(found)
         if rows is None:
