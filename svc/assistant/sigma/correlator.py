@@ -75,7 +75,7 @@ class _Clock:
         return found + self._year * _LEAP_YEAR
 
 
-class _Place(msgspec.Struct, frozen=True, array_like=True):
+class _SlimEvent(msgspec.Struct, frozen=True, array_like=True):
     """What is kept of an event without its fields."""
 
     number: int
@@ -91,7 +91,7 @@ class _Place(msgspec.Struct, frozen=True, array_like=True):
 
 _PackedGroup = tuple[tuple[str, ...], list[tuple[float, int, str, tuple[str, ...], int]]]
 _encoder = msgspec.msgpack.Encoder()
-_places = msgspec.msgpack.Decoder(list[_Place])
+_places = msgspec.msgpack.Decoder(list[_SlimEvent])
 _groups = msgspec.msgpack.Decoder(list[list[_PackedGroup]])
 
 
@@ -104,7 +104,7 @@ class _PackedMoments(msgspec.Struct, frozen=True):
     @classmethod
     def of(cls, all_groups: Iterable[_Groups]) -> _PackedMoments:
         """Pack them."""
-        events: list[_Place] = []
+        events: list[_SlimEvent] = []
         places: dict[int, int] = {}
 
         def place(event: Event) -> int:
@@ -112,7 +112,7 @@ class _PackedMoments(msgspec.Struct, frozen=True):
             if known is None:
                 known = places[id(event)] = len(events)
                 events.append(
-                    _Place(
+                    _SlimEvent(
                         event.number,
                         event.offset,
                         event.time,

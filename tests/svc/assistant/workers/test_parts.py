@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import pickle
 import random
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -11,8 +12,12 @@ import msgspec
 import pytest
 
 from svc.assistant.findings import Coverage, Finding, Gap, InputKind, Progress, ToolFailure
+from svc.assistant.sigma.engine import RuleEngine
+from svc.assistant.sigma.event import Event
+from svc.assistant.sigma.tables import load_rules
 from svc.assistant.skills.cvss.findings import CvssBroken
 from svc.assistant.skills.events import answer as events
+from svc.assistant.skills.events.tool import read_events
 from svc.assistant.skills.logins import answer as logins
 from svc.assistant.workers import process
 from svc.assistant.workers.frames import PartEnd, PartPlan
@@ -96,6 +101,19 @@ def test_parts_may_end_anywhere(name: str, seed: int, tmp_path: Path) -> None:
     path.write_bytes(log_of(name, RECORDS, seed))
     size, chance = path.stat().st_size, random.Random(seed)
     check(name, path, iter(lambda: chance.randrange(200, size // 3), 0), least=3)
+
+
+def test_what_related_events_need_is_handed_on(tmp_path):
+    path = tmp_path / "conn.log"
+    path.write_bytes(log_of("conn.log", RECORDS, seed=1))
+    engine = RuleEngine(load_rules().rules)
+    with path.open("rb") as content:
+        list(engine.feed([event for event in read_events(content) if isinstance(event, Event)]))
+    correlators = engine.so_far().correlators
+    handed_on = pickle.loads(pickle.dumps(correlators))
+    before, after = ([one.groups for one in each._by_id.values()] for each in (correlators, handed_on))
+    assert any(before)
+    assert after == before
 
 
 TOOL = """
