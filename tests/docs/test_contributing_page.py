@@ -30,7 +30,7 @@ def test_paths_exist(path: str):
     [
         pytest.param("svc.assistant.findings", ("Facts", "Finding", "Gap", "InputKind", "Progress", "with_facts")),
         pytest.param("svc.assistant.skills.catalogue", ("SECTIONS",)),
-        pytest.param("svc.assistant.skills.events.tool", ("LogReader", "_READERS")),
+        pytest.param("svc.assistant.skills.events.readers", ("LogReader", "READERS")),
         pytest.param("svc.assistant.log_readers.lines", ("Lines",)),
         pytest.param("svc.assistant.sigma.event", ("Event",)),
         pytest.param("svc.assistant.knowledge", ("load",)),

@@ -144,6 +144,10 @@ class Scanner:
         self._left_out = 0
         self._batch: list[AnyFinding] = []
 
+    def __getstate__(self) -> dict[str, object]:
+        """Return what was found; what only saves time is left out."""
+        return {**self.__dict__, "_judged": {}, "_lines": _SeenLines()}
+
     def know(self, texts: Iterable[str]) -> None:
         """Take these texts as found in the input already, instead of reading it."""
         for text in texts:

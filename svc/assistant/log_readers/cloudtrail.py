@@ -18,6 +18,7 @@ from svc.assistant.findings import Gap
 from svc.assistant.log_readers.flatten import flatten
 from svc.assistant.log_readers.json_objects import MAX_LINE_BYTES, Skipped, object_of, read_objects
 from svc.assistant.log_readers.lines import Lines, ReadItem, Unread
+from svc.assistant.log_readers.parts import part_of
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 
 MAX_BYTES = 64 * 1024 * 1024  # of a document that is decoded at once; a larger one is read object by object
@@ -49,6 +50,9 @@ class _File(msgspec.Struct):
     Events: list[msgspec.Raw] | None = None
 
 
+_WHOLE = "its records are in a list or on several lines each"
+
+
 def is_cloudtrail(head: bytes) -> bool:
     """Return whether a file's first bytes are CloudTrail's."""
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
@@ -59,20 +63,36 @@ def is_cloudtrail(head: bytes) -> bool:
 
 def read(content: BinaryIO) -> Iterator[ReadItem]:
     """Yield the events in the file's order; an event's number is the record's position in the file, from 1."""
-    whole = content.read(MAX_BYTES + 1)
-    content.seek(0)
-    is_cut = len(whole) > MAX_BYTES
-    records = None if is_cut else _document(whole)
-    is_lines = records is None and isinstance(object_of(_first_line(whole)), dict)
-    del whole
-    if records is not None:
-        yield from _from_records(records)
-    elif is_lines:
+    part = part_of(content)
+    form = part.carry(_Arrangement)
+    records = form.look(content) if part.is_first else None
+    if form.is_lines:
         yield from read_lines(content)
+    elif records is not None:
+        part.refuse(_WHOLE)
+        yield from _from_records(records)
     else:
+        part.refuse(_WHOLE)
         yield from _from_objects(content)
-    if is_cut and is_lines:
+    if form.is_cut and form.is_lines and not part.is_paused:
         yield Gap(text=f"the file has more than {MAX_BYTES:,} bytes and was read line by line")
+
+
+class _Arrangement:
+    """How the records of a file are arranged."""
+
+    def __init__(self) -> None:
+        self.is_cut = self.is_lines = False
+
+    def look(self, content: BinaryIO) -> list[msgspec.Raw] | None:
+        """Find it out from the file's content; return the records if the file is one document."""
+        content.seek(0)
+        whole = content.read(MAX_BYTES + 1)
+        content.seek(0)
+        self.is_cut = len(whole) > MAX_BYTES
+        records = None if self.is_cut else _document(whole)
+        self.is_lines = records is None and isinstance(object_of(_first_line(whole)), dict)
+        return records
 
 
 def _first_line(content: bytes) -> bytes:
@@ -95,14 +115,15 @@ def _from_records(records: list[msgspec.Raw]) -> Iterator[ReadItem]:
 
 def read_lines(content: BinaryIO) -> Iterator[ReadItem]:
     """Yield the events of a file with one on each line; an event's number is its line."""
-    lines = Lines(content)
+    part, lines = part_of(content), Lines.in_parts(content)
     for number, offset, line in lines:
         event = _event(object_of(line.strip(", ").encode(errors="replace")), number, offset)
         if event is None:
             lines.foreign.append(number)
         else:
             yield event
-    yield from lines.gaps("CloudTrail records")
+    if not part.is_paused:
+        yield from lines.gaps("CloudTrail records")
 
 
 def _from_objects(content: BinaryIO) -> Iterator[ReadItem]:

@@ -15,6 +15,7 @@ import msgspec
 from svc.assistant.findings import Gap
 from svc.assistant.log_readers.json_lists import IsRecord, inner_list, list_start
 from svc.assistant.log_readers.lines import Places, Unread, wide_lines
+from svc.assistant.log_readers.parts import Part, part_of
 
 MAX_LINE_BYTES = 4 * 1024 * 1024  # of one object on a line; a script block with its message has about 200,000
 MAX_OBJECT_CHARS = 32 * 1024 * 1024  # of one object over many lines; it takes six times as much memory
@@ -29,6 +30,8 @@ class Skipped:
         self.broken: Places = Places()
         self.foreign: Places = Places()
         self.long: Places = Places()
+        self.number = self.offset = 0
+        """The last line that was read, of a file with one object on each, and where the next one begins."""
 
     def gaps(self, what: str) -> Iterator[Gap | Unread]:
         """Yield what was skipped; ``what`` the objects should have been."""
@@ -54,12 +57,16 @@ def read_objects(
 
     ``is_record`` tells an event that has a list of objects from an export that is one object with a list.
     """
+    part = part_of(content)
+    content.seek(0)
     head = content.read(4)
     content.seek(0)
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+    is_wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
+    if not is_wide and _is_by_line(content, is_record):
+        return _from_lines(content, skipped, part)
+    part.refuse("it is in UTF-16" if is_wide else "its JSON objects are in a list or on several lines each")
+    if is_wide:
         return _from_wide(content, skipped, is_record)
-    if _is_by_line(content, is_record):
-        return _from_lines(content, skipped)
     return _from_file(content, skipped, is_record)
 
 
@@ -98,14 +105,17 @@ def _value_of(line: bytes | str) -> object:
         return None
 
 
-def _from_lines(content: BinaryIO, skipped: Skipped) -> Iterator[tuple[int, dict[str, object]]]:
-    number = 0
-    while line := content.readline(MAX_LINE_BYTES):
-        number += 1
+def _from_lines(content: BinaryIO, skipped: Skipped, part: Part) -> Iterator[tuple[int, dict[str, object]]]:
+    content.seek(skipped.offset)
+    number = skipped.number
+    while not part.is_over(skipped.offset) and (line := content.readline(MAX_LINE_BYTES)):
+        skipped.number = number = number + 1
+        skipped.offset += len(line)
         if len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
             skipped.long.append(number)
             while (rest := content.readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
-                pass
+                skipped.offset += len(rest)
+            skipped.offset += len(rest)
             continue
         text = line.strip(b"\xef\xbb\xbf \t\r\n,[]")
         if not text:

@@ -9,6 +9,7 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.findings import Gap
+from svc.assistant.log_readers.parts import Part, part_of
 from svc.assistant.sigma.event import Event
 
 MAX_LINE_BYTES = 65_536  # of one line; the rest of it is skipped
@@ -95,24 +96,46 @@ class Places:
 class Lines:
     """Iterate it once for number, offset and text of each line that is not empty; ``gaps`` reports what was cut.
 
-    A reader counts in ``foreign`` what it could not make sense of.
+    A reader counts in ``foreign`` what it could not make sense of. ``offset`` is where the next line begins. Those of
+    ``in_parts`` go on where the part before ended, and pause at the end of the part.
     """
 
     def __init__(self, content: BinaryIO) -> None:
         self._content = content
+        self._part = Part()
         self._long = Places()
         self.foreign: Places = Places()
+        self._number = 0
+        self.offset: int = 0
+
+    @classmethod
+    def in_parts(cls, content: BinaryIO, *, pauses: bool = True) -> Lines:
+        """Return the lines of a part; unless it ``pauses``, the reader decides where the part ends."""
+        part = part_of(content)
+        carried = part.carry(_CarriedLines)
+        lines = carried.lines = carried.lines or cls(content)
+        lines._content, lines._part = content, part if pauses else Part()
+        return lines
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_content", "_part")}
 
     def __iter__(self) -> Iterator[tuple[int, int, str]]:
+        if self.offset:
+            return self._narrow(self.offset)
+        self._content.seek(0)
         head = self._content.read(3)
         self._content.seek(0)
-        return self._wide() if head[:2] in _WIDE else self._narrow(3 if head == b"\xef\xbb\xbf" else 0)
+        if head[:2] in _WIDE:
+            self._part.refuse("it is in UTF-16")
+            return self._wide()
+        return self._narrow(3 if head == b"\xef\xbb\xbf" else 0)
 
     def _narrow(self, start: int) -> Iterator[tuple[int, int, str]]:
         self._content.seek(start)
-        readline = self._content.readline
-        number, offset = 0, start
-        while raw := readline(MAX_LINE_BYTES):
+        readline, part = self._content.readline, self._part
+        number, offset = self._number, start
+        while (offset < part.end or not part.is_over(offset)) and (raw := readline(MAX_LINE_BYTES)):
             number += 1
             at = offset
             offset += len(raw)
@@ -122,6 +145,7 @@ class Lines:
                     offset += len(rest)
                 offset += len(rest)
             text = raw.decode("utf-8", errors="replace").rstrip("\r\n")
+            self._number, self.offset = number, offset
             if text:
                 yield number, at, text
 
@@ -144,3 +168,10 @@ class Lines:
         if self.foreign.count:
             yield Gap(text=f"{self.foreign.count:,} lines are not {what}; the first is line {self.foreign.first:,}")
             yield Unread(self.foreign.count)
+
+
+class _CarriedLines:
+    """The lines of a log that is read in parts."""
+
+    def __init__(self) -> None:
+        self.lines: Lines | None = None

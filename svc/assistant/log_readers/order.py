@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from itertools import chain, islice, pairwise
 
+from svc.assistant.log_readers.parts import part_of
 from svc.assistant.log_readers.syslog import journal_entry, journal_message, journal_time
 from svc.assistant.log_readers.timestamps import Stamps
 
@@ -23,11 +24,15 @@ class TimeOrder:
     ``is_backwards``: the log runs newest first. ``count`` is how many lines were read, ``is_cut`` whether more are.
     """
 
-    def __init__(self, lines: Iterable[str]) -> None:
-        rest = iter(lines)
-        sample = [_as_line(line) for line in islice(rest, SAMPLE_LINES)]
+    def __init__(self, lines: Iterable[str], count: int = 0) -> None:
+        """``count``: how many lines the parts before had, if these are of a later part of the log."""
+        part, rest = part_of(lines), iter(lines)
+        with part.unbroken():
+            sample = [] if count else [_as_line(line) for line in islice(rest, SAMPLE_LINES)]
         self.is_backwards: bool = _runs_backwards(sample)
-        self.count: int = 0
+        if self.is_backwards:
+            part.refuse("it runs newest first and is read from its end")
+        self.count: int = count
         self.is_cut: bool = False
         self._lines = chain(sample, map(_as_line, rest))
 

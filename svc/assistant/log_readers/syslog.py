@@ -17,6 +17,7 @@ from svc.assistant.findings import Gap
 from svc.assistant.log_readers.dns_lines import dns_message
 from svc.assistant.log_readers.firewall_lines import firewall_message
 from svc.assistant.log_readers.lines import Lines, ReadItem, split_lines
+from svc.assistant.log_readers.parts import part_of
 from svc.assistant.log_readers.timestamps import Stamps
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 
@@ -63,8 +64,8 @@ def _header(stamps: Stamps, line: str) -> tuple[str, re.Match[str]] | None:
 
 def read(content: BinaryIO) -> Iterator[ReadItem]:
     """Yield the events in the file's order."""
-    lines = Lines(content)
-    stamps = Stamps()
+    part = part_of(content)
+    lines, stamps = Lines.in_parts(content), part.carry(Stamps)
     for number, offset, line in lines:
         if line.startswith("{"):
             event = _journal_event(line, number, offset)
@@ -75,6 +76,8 @@ def read(content: BinaryIO) -> Iterator[ReadItem]:
             lines.foreign.append(number)
         else:
             yield event
+    if part.is_paused:
+        return
     yield from lines.gaps("syslog lines")
     if stamps.lacks_year:
         yield Gap(text="the timestamps have no year")

@@ -15,6 +15,7 @@ from typing import BinaryIO
 from urllib.parse import unquote_plus
 
 from svc.assistant.log_readers.lines import Lines, ReadItem, split_lines
+from svc.assistant.log_readers.parts import part_of
 from svc.assistant.log_readers.timestamps import MONTHS
 from svc.assistant.log_readers.web_errors import firewall_verdict
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
@@ -68,13 +69,13 @@ def is_web_log(head: bytes) -> bool:
 
 def read(content: BinaryIO) -> Iterator[ReadItem]:
     """Yield the events in the file's order."""
-    lines = Lines(content)
-    columns: list[str] = []
+    part = part_of(content)
+    lines, columns = Lines.in_parts(content), part.carry(_Columns)
     for number, offset, line in lines:
         event: Event | None = None
         if line.startswith("#"):
             if line.startswith("#Fields:"):
-                columns = [_W3C_NAMES.get(name, name) for name in line[8:].lower().split()[:MAX_COLUMNS]]
+                columns[:] = [_W3C_NAMES.get(name, name) for name in line[8:].lower().split()[:MAX_COLUMNS]]
             continue
         if columns:
             event = _w3c(columns, line, number, offset)
@@ -85,7 +86,12 @@ def read(content: BinaryIO) -> Iterator[ReadItem]:
             lines.foreign.append(number)
         else:
             yield event
-    yield from lines.gaps("web server lines")
+    if not part.is_paused:
+        yield from lines.gaps("web server lines")
+
+
+class _Columns(list[str]):
+    """The columns that the last ``#Fields`` line named."""
 
 
 def _event(number: int, offset: int, line: str, time: str, host: str, fields: dict[str, str]) -> Event:

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from svc.assistant.log_readers.json_objects import Skipped, object_of, read_objects
 from svc.assistant.log_readers.lines import ReadItem
+from svc.assistant.log_readers.parts import part_of
 from svc.assistant.log_readers.windows import MAX_FIELDS, Header, add_field, utc, windows_event
 from svc.assistant.log_readers.windows_messages import message_fields
 from svc.assistant.log_readers.windows_nested import add_data, add_user_data, nested_event, whole_number
@@ -57,14 +58,16 @@ _CLASSIC_PAIR = re.compile(r"^(\w{1,40})=([^\r\n]*)", re.MULTILINE)
 
 def read(content: BinaryIO) -> Iterator[ReadItem]:
     """Yield the events in the file's order; an event's number is its line or its position in a list, from 1."""
-    skipped = Skipped()
+    part = part_of(content)
+    skipped = part.carry(Skipped)
     for number, found in read_objects(content, skipped):
         event = event_of(found, number)
         if event is None:
             skipped.foreign.append(number)
         else:
             yield event
-    yield from skipped.gaps("a Windows event")
+    if not part.is_paused:
+        yield from skipped.gaps("a Windows event")
 
 
 def event_of(found: dict[str, object], number: int) -> Event | None:

@@ -75,6 +75,82 @@ class _Clock:
         return found + self._year * _LEAP_YEAR
 
 
+class _SlimEvent(msgspec.Struct, frozen=True, array_like=True):
+    """What is kept of an event without its fields."""
+
+    number: int
+    offset: int | None
+    time: str
+    product: str
+    service: str
+    category: str
+    host: str
+    event_id: int | None
+    excerpt: str
+
+
+_PackedGroup = tuple[tuple[str, ...], list[tuple[float, int, str, tuple[str, ...], int]]]
+_encoder = msgspec.msgpack.Encoder()
+_places = msgspec.msgpack.Decoder(list[_SlimEvent])
+_groups = msgspec.msgpack.Decoder(list[list[_PackedGroup]])
+
+
+class _PackedMoments(msgspec.Struct, frozen=True):
+    """The moments of all correlations as bytes, each event once: pickle would take seconds for MAX_MOMENTS."""
+
+    events: bytes
+    groups: bytes
+
+    @classmethod
+    def of(cls, all_groups: Iterable[_Groups]) -> _PackedMoments:
+        """Pack them."""
+        events: list[_SlimEvent] = []
+        places: dict[int, int] = {}
+
+        def place(event: Event) -> int:
+            known = places.get(id(event))
+            if known is None:
+                known = places[id(event)] = len(events)
+                events.append(
+                    _SlimEvent(
+                        event.number,
+                        event.offset,
+                        event.time,
+                        event.product,
+                        event.service,
+                        event.category,
+                        event.host,
+                        event.event_id,
+                        event.excerpt,
+                    )
+                )
+            return known
+
+        packed = [
+            [
+                (key, [(one.seconds, one.stage, one.value, one.carried, place(one.event)) for one in moments])
+                for key, moments in groups.items()
+            ]
+            for groups in all_groups
+        ]
+        return cls(_encoder.encode(events), _encoder.encode(packed))
+
+    def unpacked(self) -> Iterator[_Groups]:
+        """Return the groups of each correlation."""
+        events = [Event(fields={}, **msgspec.structs.asdict(one)) for one in _places.decode(self.events)]
+        for groups in _groups.decode(self.groups):
+            yield {
+                key: [
+                    MatchedEvent(seconds, events[at].number, stage, value, carried, events[at])
+                    for seconds, stage, value, carried, at in moments
+                ]
+                for key, moments in groups
+            }
+
+
+_Groups = dict[tuple[str, ...], list[MatchedEvent]]
+
+
 class Correlators:
     """All correlation rules of an engine. ``value`` reads a field of an event."""
 
@@ -94,6 +170,16 @@ class Correlators:
             )
         self._moments = 0
         self._excerpts = 0
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_packed": _PackedMoments.of(one.groups for one in self._by_id.values())}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        packed = state.pop("_packed")
+        self.__dict__.update(state)
+        if isinstance(packed, _PackedMoments):
+            for one, groups in zip(self._by_id.values(), packed.unpacked(), strict=True):
+                one.groups = groups
 
     @property
     def fed_by(self) -> frozenset[str]:
@@ -165,7 +251,7 @@ class _Correlator:
         self.carries: tuple[str, ...] = ()
         self.losses = Losses()
         self.kept = 0
-        self._groups: dict[tuple[str, ...], list[MatchedEvent]] = {}
+        self.groups: _Groups = {}
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
         self._episodes = 0
         self._reported: dict[tuple[str, ...], float] = {}
@@ -174,6 +260,10 @@ class _Correlator:
         self._first: float | None = None
         self._latest = 0.0
         self._cut: tuple[float, float] | None = None
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the state without the groups, which all correlations pack together."""
+        return {**self.__dict__, "groups": {}}
 
     @property
     def has_judged(self) -> bool:
@@ -224,11 +314,11 @@ class _Correlator:
             self._first = seconds
         self._latest = seconds
         key = tuple([name.lower() for name in names])
-        group = self._groups.get(key)
+        group = self.groups.get(key)
         if group is None:
-            if len(self._groups) >= MAX_GROUPS:
+            if len(self.groups) >= MAX_GROUPS:
                 self._drop_small_groups()
-            group = self._groups[key] = []
+            group = self.groups[key] = []
             self._names[key] = names
         carried = tuple([found[field] for field in self.carries])
         group.append(MatchedEvent(seconds, event.number, stage, value, carried, event))
@@ -237,17 +327,17 @@ class _Correlator:
 
     def _drop_small_groups(self) -> None:
         """Drop the smaller half of the groups: what repeats stays, and each event pays for a constant share of it."""
-        ranked = sorted(self._groups.items(), key=lambda item: len(item[1]))
+        ranked = sorted(self.groups.items(), key=lambda item: len(item[1]))
         for key, moments in ranked[: len(ranked) // 2]:
             self.losses.left_out += len(moments)
             self.kept -= len(moments)
-            del self._groups[key], self._names[key]
+            del self.groups[key], self._names[key]
 
     def judge(self) -> Iterator[tuple[Episode, list[MatchedEvent]]]:
         """Yield where the condition held, with the moments that outer correlations get."""
         is_backwards = self._first is not None and self._latest < self._first
         step = -1 if is_backwards else 1
-        for key, moments in self._groups.items():
+        for key, moments in self.groups.items():
             # an event that several rules match must not follow itself: the later rule comes first
             moments.sort(key=lambda moment: (moment.seconds, step * moment.number, -moment.stage))
             for stretch in stretches(self.correlation, moments):
@@ -293,25 +383,25 @@ class _Correlator:
         low, high = self._latest - span, self._latest + span
         self._cut = (low, float("inf")) if self._latest >= self._first else (float("-inf"), high)
         groups = {}
-        for key, moments in self._groups.items():
+        for key, moments in self.groups.items():
             near = [moment for moment in moments if low <= moment.seconds <= high]
             if near:
                 groups[key] = near
-        self._groups = groups
+        self.groups = groups
         self._names = {key: self._names[key] for key in groups}
         self._reported = {key: seconds for key, seconds in self._reported.items() if key in groups}
         self.kept = sum(map(len, groups.values()))
-        while self.kept > most and len(self._groups) > 1:
+        while self.kept > most and len(self.groups) > 1:
             self._drop_small_groups()
         if self.kept > most:
-            for moments in self._groups.values():
+            for moments in self.groups.values():
                 self.losses.left_out += len(moments) // 2
                 del moments[: len(moments) // 2]
-            self.kept = sum(map(len, self._groups.values()))
+            self.kept = sum(map(len, self.groups.values()))
 
     def closest(self) -> tuple[tuple[tuple[str, str], ...], float, int] | None:
         """Return the group with the highest figure, which ``judge`` has sorted."""
-        figures = [(key, best_figure(self.correlation, moments)) for key, moments in self._groups.items()]
+        figures = [(key, best_figure(self.correlation, moments)) for key, moments in self.groups.items()]
         if not figures:
             return None
         key, figure = max(figures, key=itemgetter(1))

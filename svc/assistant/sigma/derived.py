@@ -47,7 +47,7 @@ def derived(event: Event, field: str) -> str | None:
         case "source_address":
             return _first(fields, _SOURCE)
         case "bytes_sent":
-            sent = (value for name, value in fields.items() if _is_sent(name))
+            sent = (fields[name] for name in _sent_names(tuple(fields)))
             return next((value for value in sent if _IS_NUMBER.fullmatch(value)), None)
         case "host_account":
             return f"{event.host.partition('.')[0]}$" if event.host else None
@@ -62,6 +62,12 @@ def derived(event: Event, field: str) -> str | None:
 
 def _first(fields: dict[str, str], names: tuple[str, ...]) -> str | None:
     return next((value for name in names if (value := fields.get(name)) and value != "-"), None)
+
+
+@lru_cache(maxsize=1_000)
+def _sent_names(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of a record that say how much was sent: records of a log have the same names."""
+    return tuple(name for name in names if _is_sent(name))
 
 
 @lru_cache(maxsize=5_000)

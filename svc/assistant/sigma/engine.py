@@ -8,7 +8,7 @@ beforehand (``compile.py``); running them needs the standard library only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
@@ -152,6 +152,13 @@ class Hit(msgspec.Struct, frozen=True):
     episode: Episode | None = None
 
 
+class EngineSoFar(NamedTuple):
+    """What an engine knows after some events, for another one with the same rules: ``RuleEngine.go_on``."""
+
+    types: list[tuple[tuple[str, str, str, int | None], _SpellingsSoFar]]
+    correlators: Correlators
+
+
 class RuleEngine:
     """Runs rules on the events of a log, fed in batches in any order; keeps only what correlation rules need.
 
@@ -197,6 +204,18 @@ class RuleEngine:
                 self._correlators.add(event, [rule.id for rule in matching if rule.id in self._fed_by])
         if self._correlators.is_full():
             yield from self._judged(is_last=False)
+
+    def so_far(self) -> EngineSoFar:
+        """Return what the engine knows after the events so far, for ``go_on``."""
+        types = [(key, partition.so_far()) for key, partition in self._partitions.items()]
+        return EngineSoFar(types, self._correlators)
+
+    def go_on(self, earlier: EngineSoFar) -> None:
+        """Go on with what an engine with the same rules knew."""
+        self._correlators = earlier.correlators
+        for key, spellings in earlier.types:
+            partition = self._partitions[key] = self._partition(*key)
+            partition.go_on(spellings)
 
     @property
     def applicable(self) -> int:
@@ -255,6 +274,14 @@ class _Partition:
         self._remembered: dict[tuple[str | None, ...], tuple[Rule, ...]] = {}
         self._asked = self._known = 0
         self._remembers = True
+
+    def so_far(self) -> _SpellingsSoFar:
+        """Return which other spellings of fields the events had."""
+        return self._spellings.so_far()
+
+    def go_on(self, spellings: _SpellingsSoFar) -> None:
+        """Go on with the spellings of earlier events."""
+        self._spellings.go_on(spellings)
 
     def matching(self, event: Event) -> tuple[Rule, ...]:
         if not self._rules:
@@ -322,6 +349,9 @@ class _Decided:
         return next((rule for holds, rule in self._decisions if holds(values)), self._otherwise)
 
 
+_SpellingsSoFar = tuple[set[str], list[tuple[int, str]]]
+
+
 class _Spellings:
     """Fields that public rules spell differently: ``eventtype`` for ``eventType``, with a wrapper (``data.``)."""
 
@@ -332,6 +362,14 @@ class _Spellings:
         self._fields = frozenset(fields)
         self._seen: set[str] = set()
         self._others: list[tuple[int, str]] = []
+
+    def so_far(self) -> _SpellingsSoFar:
+        """Return the names that were seen, for ``go_on``."""
+        return self._seen, self._others
+
+    def go_on(self, earlier: _SpellingsSoFar) -> None:
+        """Go on with the names that earlier events had."""
+        self._seen, self._others = earlier
 
     def completed(self, event: Event, raw: tuple[str | None, ...]) -> tuple[str | None, ...]:
         """Return the values with those of fields in another spelling."""

@@ -18,11 +18,12 @@ Count = Callable[[int, int], None]
 class _CountedBytes(io.RawIOBase):
     """The raw stream below a buffer."""
 
-    def __init__(self, raw: io.RawIOBase | io.BytesIO, size: int, on_read: Count) -> None:
+    def __init__(self, raw: io.RawIOBase | io.BytesIO, size: int, on_read: Count, start: int) -> None:
         self._raw = raw
         self._size = size
         self._on_read = on_read
         self._done = 0
+        self._start = start
 
     def readable(self) -> bool:
         return True
@@ -38,8 +39,8 @@ class _CountedBytes(io.RawIOBase):
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
         position = self._raw.seek(offset, whence)
-        if position == 0:
-            self._done = 0
+        if position in (0, self._start):
+            self._done = position
         return position
 
     def tell(self) -> int:
@@ -53,12 +54,15 @@ class _CountedBytes(io.RawIOBase):
         super().close()
 
 
-def open_counted(path: str | None, content: bytes, on_read: Count) -> BinaryIO:
-    """Open a file, or the content if there is no path; ``on_read`` gets the bytes read and the size after each read."""
+def open_counted(path: str | None, content: bytes, on_read: Count, start: int = 0) -> BinaryIO:
+    """Open a file, or the content if there is no path; ``on_read`` gets the bytes read and the size after each read.
+
+    What comes before ``start`` counts as read once the file is read from there.
+    """
     if path is None:
         raw: io.RawIOBase | io.BytesIO = io.BytesIO(content)
         size = len(content)
     else:
         raw = io.FileIO(path)
         size = Path(path).stat().st_size
-    return cast(BinaryIO, io.BufferedReader(_CountedBytes(raw, size, on_read), BUFFER_BYTES))
+    return cast(BinaryIO, io.BufferedReader(_CountedBytes(raw, size, on_read, start), BUFFER_BYTES))

@@ -46,4 +46,27 @@ class InputSearched(msgspec.Struct, frozen=True, tag="searched"):
     """The input was searched for text that addresses an analyst or a model; what follows is the tool's."""
 
 
+class PartPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Which part of a large log a worker reads: so many bytes from ``start``, up to the record that goes beyond them.
+
+    ``has_state``: what the parts before found follows in a frame of its own. They used ``cpu_seconds`` and
+    ``wall_seconds`` of the job's limits. ``given_up`` says why nothing more is read, only reported; else "".
+    """
+
+    size: int
+    start: int = 0
+    has_state: bool = False
+    cpu_seconds: float = 0.0
+    wall_seconds: float = 0.0
+    given_up: str = ""
+
+
+class PartEnd(msgspec.Struct, frozen=True, kw_only=True, tag="part_end"):
+    """The last frame of a part that is not the log's last: what was found so far, and where the next part begins."""
+
+    state: bytes
+    start: int
+    cpu_seconds: float
+
+
 MemberFrame = MemberPiece | MemberEnd | ArchiveEnd

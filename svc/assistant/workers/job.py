@@ -9,7 +9,7 @@ import msgspec
 
 from svc.assistant.findings import Coverage, Facts, Gap, InputKind, NamesSeen, Progress, ToolEvent, finding_type
 from svc.assistant.turn import KeptResults
-from svc.assistant.workers.frames import InputSearched, MemberFrame
+from svc.assistant.workers.frames import InputSearched, MemberFrame, PartEnd
 from svc.assistant.workers.kept_results import Asks
 from svc.assistant.workers.process import Crashed, Done, Frame
 
@@ -46,7 +46,18 @@ WorkerItem = ToolEvent | MemberFrame | InputSearched | Done
 @lru_cache
 def frame_decoder(facts: tuple[type[Facts], ...]) -> msgspec.msgpack.Decoder[Frame]:
     """Return the decoder of frames whose findings hold one of ``facts``."""
-    kinds = Progress | Gap | Coverage | NamesSeen | MemberFrame | InputSearched | Done | Crashed | finding_type(facts)
+    kinds = (
+        Progress
+        | Gap
+        | Coverage
+        | NamesSeen
+        | MemberFrame
+        | InputSearched
+        | PartEnd
+        | Done
+        | Crashed
+        | finding_type(facts)
+    )
     return msgspec.msgpack.Decoder(kinds)
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import socket
 import time
 from collections import deque
@@ -25,20 +24,20 @@ from svc.assistant.findings import (
     Finding,
     Gap,
     Progress,
-    Severity,
     ToolEvent,
-    ToolFailure,
 )
 from svc.assistant.turn import WorkerLoad
 from svc.assistant.workers import own_limits
 from svc.assistant.workers import process as worker_process
+from svc.assistant.workers.failures import exit_reason, failure, findings_limit_gap, stopped_gap
 from svc.assistant.workers.fair_queue import FairQueue
-from svc.assistant.workers.frames import InputSearched, MemberFrame
+from svc.assistant.workers.frames import InputSearched, MemberFrame, PartEnd
 from svc.assistant.workers.functions import FunctionProcesses
 from svc.assistant.workers.job import Job, JobEnd, WorkerItem, frame_decoder
 from svc.assistant.workers.job_limits import announcement, is_small, limits_for, size_of, unpacked_bytes
 from svc.assistant.workers.kept_runs import kept_run
 from svc.assistant.workers.machine import processors, share_of_memory
+from svc.assistant.workers.part_runs import JobRun, begin, in_parts
 from svc.assistant.workers.payer import PAYER, STOP, TURN_END, StopRequest, is_stopped
 from svc.assistant.workers.process import Crashed, Done, Frame, JobRequest, Limits, pack
 from svc.assistant.workers.reading_budget import STOPPED
@@ -86,7 +85,8 @@ class _Worker:
         """The limit for which the process was killed from outside."""
         return self._watch.excess if self._watch is not None else None
 
-    async def send(self, job: Job, limits: Limits) -> None:
+    async def send(self, run: JobRun) -> None:
+        job, limits = run.job, run.limits
         self._confinement = Confinement(self.process, limits.memory_bytes)
         self._watch = Watch(
             self.process,
@@ -100,6 +100,7 @@ class _Worker:
             name=job.name,
             limits=limits,
             path=path,
+            part=run.plan,
             options=job.options,
             knowledge=os.fspath(knowledge.user_folder()),
             looks_for_instructions=job.looks_for_instructions,
@@ -110,6 +111,8 @@ class _Worker:
         if isinstance(job.source, bytes):
             self._writer.write(len(job.source).to_bytes(worker_process.HEADER_BYTES, "big"))
             self._writer.write(job.source)
+        if run.plan is not None and run.plan.has_state:
+            self._writer.write(pack(run.state))
         await self._writer.drain()
 
     def stop_reading(self) -> None:
@@ -315,18 +318,26 @@ class Workers:
     async def unpack(self, job: Job) -> AsyncGenerator[WorkerItem, None]:
         """As ``run``, for a job that also sends the members of an archive."""
         size = size_of(job.source)
+        run = begin(job, size, limits_for(self._limits, size, job.source))
+        async with contextlib.aclosing(in_parts(run, self._part, asyncio.get_running_loop().time)) as items:
+            async for item in items:
+                yield item
+
+    async def _part(self, run: JobRun) -> AsyncGenerator[WorkerItem | PartEnd, None]:
+        """Run the next part of a job, or all of it, in a worker."""
+        size = run.size
         account, small = PAYER.get().account, is_small(size)
         self._check_queue(account)
         if self._slots.is_full_for(account, is_small=small):
             ahead = plural(self._slots.waiting_of(account), "job")
             yield Progress(text=f"queued: {plural(self._slots.running, 'worker')} busy, {ahead} ahead")
         async with self._slot(is_small=small):
-            if is_stopped():
+            if is_stopped() and not run.state:
                 yield Gap(text=f"not examined: {STOPPED} before it was read", in_headline=True, is_passing=True)
                 return
             worker = await self._next_worker()
             try:
-                async with contextlib.aclosing(self._frames(worker, job, size)) as frames:
+                async with contextlib.aclosing(self._frames(worker, run)) as frames:
                     async for item in frames:
                         yield item
             finally:
@@ -352,17 +363,18 @@ class Workers:
             finally:
                 payer.spend(asyncio.get_running_loop().time() - started)
 
-    async def _frames(self, worker: _Worker, job: Job, size: int) -> AsyncGenerator[WorkerItem, None]:
-        limits = limits_for(self._limits, size, job.source)
+    async def _frames(self, worker: _Worker, run: JobRun) -> AsyncGenerator[WorkerItem | PartEnd, None]:
+        job, limits = run.job, run.limits
         now, end = asyncio.get_running_loop().time(), TURN_END.get()
-        if end is not None and end <= now:
-            yield _failure(job, "the time limit of the turn was reached before it began", findings=0)
+        if end is not None and end <= now and not run.state:
+            yield failure(job, "the time limit of the turn was reached before it began", findings=0)
             return
         if end is not None:
-            limits = msgspec.structs.replace(limits, wall_seconds=min(limits.wall_seconds, end - now))
-        if told := announcement(job.name, size, unpacked_bytes(size, job.source), limits):
+            run.end_by(end - now)
+            limits = run.limits
+        if not run.state and (told := announcement(job.name, run.size, unpacked_bytes(run.size, job.source), limits)):
             yield Progress(text=told)
-        deadline = now + limits.wall_seconds
+        deadline = now + run.wall_seconds
         patience = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, worker.give_way)
         findings = 0
         counts, stopping = _Counts(), _Stopping(worker)
@@ -370,27 +382,29 @@ class Workers:
         try:
             async with asyncio.timeout_at(deadline):
                 with contextlib.suppress(ConnectionError):  # it died already; the first receive finds out how
-                    await worker.send(job, limits)
+                    await worker.send(run)
             while True:
                 async with asyncio.timeout_at(deadline):
                     frame = await worker.receive(decoder)
                 match frame:
-                    case Done():
+                    case Done() | PartEnd():
                         yield frame
                         return
                     case Crashed(error=error, where=where):
-                        yield _failure(job, f"the parser crashed: {error}", findings, where)
+                        yield failure(job, f"the parser crashed: {error}", findings, where)
                         return
                     case None if stopping.is_killed:
-                        yield _stopped_gap(findings)
+                        yield stopped_gap(findings)
                         return
                     case None:
-                        yield _failure(job, _exit_reason(await worker.reap(), worker.excess, limits), findings)
+                        yield failure(
+                            job, exit_reason(await worker.reap(), worker.excess, limits, REAP_SECONDS), findings
+                        )
                         return
                     case Finding():
                         findings += 1
                         if findings > limits.findings:
-                            yield _findings_limit_gap(job, limits)
+                            yield findings_limit_gap(job, limits)
                             return
                     case Progress(counted=TaskProgress()):
                         if (due := counts.report(frame)) is not None:
@@ -398,7 +412,7 @@ class Workers:
                         continue
                 yield frame
         except TimeoutError:
-            yield _failure(job, f"the parser was stopped after {limits.wall_seconds:g} s", findings)
+            yield failure(job, f"the parser was stopped after {limits.wall_seconds:g} s", findings)
         finally:
             patience.cancel()
             stopping.end()
@@ -456,41 +470,3 @@ class Workers:
     def _track(self, task: asyncio.Task[None] | asyncio.Task[int | None]) -> None:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _tool_name(job: Job) -> str:
-    return job.tool.partition(":")[0].rpartition(".")[2]
-
-
-def _findings_limit_gap(job: Job, limits: Limits) -> Gap:
-    return Gap(text=f"{_tool_name(job)} was stopped after {limits.findings:,} findings in {job.name}", in_headline=True)
-
-
-def _stopped_gap(findings: int) -> Gap:
-    """A job that was killed because its question was cancelled."""
-    left = "only what it reported until then is known" if findings else "it had reported no finding until then"
-    return Gap(text=f"not examined to its end: {STOPPED}, and {left}", in_headline=True, is_passing=True)
-
-
-def _failure(job: Job, reason: str, findings: int, where: str = "") -> Finding[ToolFailure]:
-    """The finding about a tool that did not finish; the ``findings`` that it yielded before remain valid."""
-    left = "What it found before that is in this answer" if findings else "It had reported no finding before that"
-    return Finding(
-        title=f"{_tool_name(job)} did not finish with {job.name}",
-        severity=Severity.MEDIUM,
-        why=f"{reason}. {left}; the rest of {job.name} was not examined.",
-        facts=ToolFailure(tool=_tool_name(job), reason=reason, where=where, source=job.name),
-    )
-
-
-def _exit_reason(code: int | None, excess: Excess | None, limits: Limits) -> str:
-    """Why a process ended without a last frame: what it exceeded, or what its exit code says."""
-    if excess == "memory":
-        return f"the parser was stopped when it needed more than {limits.memory_bytes:,} bytes of memory"
-    if code is None:
-        return f"the parser stopped responding and did not exit within {REAP_SECONDS:g} s"
-    if excess == "cpu" or own_limits.is_cpu_limit(code):
-        return f"the parser was stopped after {limits.cpu_seconds} s of CPU time"
-    if code < 0:
-        return f"the parser crashed: {signal.Signals(-code).name}"
-    return f"the parser crashed: exit status {code}"

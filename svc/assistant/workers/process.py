@@ -35,9 +35,11 @@ from svc.assistant import knowledge
 from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.findings import Coverage, Finding, Gap, InputKind, Progress, ToolEvent
 from svc.assistant.instruction_text.scan import Scanner
+from svc.assistant.log_readers.parts import LinesSoFar, Part, PartLines
 from svc.assistant.workers import own_limits
 from svc.assistant.workers.counted_file import open_counted
-from svc.assistant.workers.frames import InputSearched, MemberFrame
+from svc.assistant.workers.frames import InputSearched, MemberFrame, PartEnd, PartPlan
+from svc.assistant.workers.part_state import PartState, part_for, unpacked
 from svc.assistant.workers.reading_budget import (
     COUNTING_SHARE,
     READING_SHARE,
@@ -74,12 +76,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     cpu_seconds: int = 240
     wall_seconds: float = 600.0
     findings: int = 2_500_000
+    part_bytes: int = 256 * 1024 * 1024
+    """A larger log is read in parts of this size, each by a process of its own."""
 
 
 class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The job as it is sent. ``path`` None: the bytes follow in a frame of their own.
 
     ``knowledge`` is the folder of the user's own tables, which take precedence over the shipped ones.
+    ``part`` is the part of a large log to read; None for all of it.
     ``looks_for_instructions``: also look for text that addresses an analyst or a model. ``is_prompt``: the input is the
     user's question. ``known_texts``: what that search found in the input earlier, so that it is not searched again.
     """
@@ -89,6 +94,7 @@ class JobRequest(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     limits: Limits
     path: str | None = None
+    part: PartPlan | None = None
     options: dict[str, str] = {}
     knowledge: str | None = None
     looks_for_instructions: bool = False
@@ -107,7 +113,7 @@ class Crashed(msgspec.Struct, frozen=True, kw_only=True, tag="crashed"):
     where: str
 
 
-Frame = ToolEvent | MemberFrame | InputSearched | Done | Crashed
+Frame = ToolEvent | MemberFrame | InputSearched | PartEnd | Done | Crashed
 """What the process sends. Findings are decoded with the facts types that the job names."""
 HEADER_BYTES = 4
 STOP_READING = b"s"
@@ -146,13 +152,15 @@ def serve(connection: socket.socket, imports: tuple[str, ...] = ()) -> None:
             return
         request = msgspec.msgpack.decode(body, type=JobRequest)
         content = _receive(incoming) if request.path is None else b""
-        if content is None:
+        state = _receive(incoming) if request.part is not None and request.part.has_state else b""
+        if content is None or state is None:
             return
         stop = threading.Event()
         threading.Thread(target=_obey_parent, args=(incoming, stop), daemon=True).start()
-        own_limits.apply(request.limits.memory_bytes, request.limits.cpu_seconds)
+        used = int(request.part.cpu_seconds) if request.part is not None else 0
+        own_limits.apply(request.limits.memory_bytes, request.limits.cpu_seconds - used)
         with connection.makefile("wb") as outgoing:
-            _run_job(request, content, outgoing, stop)
+            _run_job(request, content, outgoing, stop, state)
 
 
 def _receive(incoming: BinaryIO) -> bytes | None:
@@ -174,10 +182,10 @@ def _obey_parent(incoming: BinaryIO, stop: threading.Event) -> None:
         os._exit(_PARENT_GONE)
 
 
-def _run_job(request: JobRequest, content: bytes, outgoing: BinaryIO, stop: threading.Event) -> None:
+def _run_job(request: JobRequest, content: bytes, outgoing: BinaryIO, stop: threading.Event, state: bytes) -> None:
     last: Done | Crashed = Done()
     try:
-        _send_events(request, content, outgoing, stop)
+        _send_events(request, content, outgoing, stop, state)
     except MemoryError:
         last = Crashed(error=f"it needed more than {request.limits.memory_bytes:,} bytes of memory", where=request.tool)
     except ConnectionError:
@@ -191,18 +199,18 @@ def _run_job(request: JobRequest, content: bytes, outgoing: BinaryIO, stop: thre
         return
 
 
-def _send_events(request: JobRequest, content: bytes, outgoing: BinaryIO, stop: threading.Event) -> None:
+def _send_events(request: JobRequest, content: bytes, outgoing: BinaryIO, stop: threading.Event, state: bytes) -> None:
     """Send each event that the tool yields: progress at once, findings buffered."""
     if request.knowledge is not None:
         knowledge.use(Path(request.knowledge))
     tool = _load(request.tool)
 
-    def send(item: ToolEvent | MemberFrame | InputSearched) -> None:
+    def send(item: ToolEvent | MemberFrame | InputSearched | PartEnd) -> None:
         outgoing.write(pack(item))
         if isinstance(item, Progress):
             outgoing.flush()
 
-    for item in _events(tool, request, content, send, stop.is_set):
+    for item in _events(tool, request, content, send, stop.is_set, state):
         send(item)
 
 
@@ -218,20 +226,37 @@ def _events(
     content: bytes,
     send: Callable[[Progress], None],
     is_stopped: Callable[[], bool] = lambda: False,
-) -> Iterator[ToolEvent | MemberFrame | InputSearched]:
-    budget = ReadingBudget(request.limits.cpu_seconds, request.limits.wall_seconds, is_stopped=is_stopped)
+    state: bytes = b"",
+) -> Iterator[ToolEvent | MemberFrame | InputSearched | PartEnd]:
+    plan = request.part or PartPlan(size=0)
+    budget = ReadingBudget(
+        request.limits.cpu_seconds, request.limits.wall_seconds, is_stopped=is_stopped,
+        used=(plan.cpu_seconds, plan.wall_seconds),
+    )  # fmt: skip
+    earlier = unpacked(state) if state else None
     scanner = Scanner(request.name, is_prompt=request.is_prompt) if request.looks_for_instructions else None
-    if scanner is not None and request.known_texts is not None:
+    if earlier is not None:
+        scanner = earlier.scanner
+    elif scanner is not None and request.known_texts is not None:
         scanner.know(request.known_texts)
     elif scanner is not None:  # before the tool, which may crash or be stopped
         yield from _instruction_texts(scanner, request, content, send, budget)
         yield InputSearched()
     with _open_input(request, content, lambda read: None if budget.is_over else send(read)) as stream:
-        source = _InputFile(stream, budget)
+        part = part_for(request.part, earlier)
+        source = _InputFile(stream, budget, part=part)
+        if plan.given_up:
+            source.give_up(plan.given_up, plan.start)
         for item in tool(source.content(request.input), source=request.name, **request.options):
             yield source.complete(item) if isinstance(item, Coverage) else item
             if scanner is not None and isinstance(item, Finding):
                 yield from scanner.in_finding(item)
+        if part.paused_at is not None:
+            packed = PartState(part.carried, part.state, scanner).packed()
+            yield PartEnd(state=packed, start=part.paused_at, cpu_seconds=budget.cpu_used)
+            return
+        if part.whole_because and request.part is not None:
+            send(Progress(text=f"{request.name} is read at once, not in parts: {part.whole_because}"))
         yield from source.gaps()
     if scanner is not None:
         yield from scanner.last_findings()
@@ -265,7 +290,7 @@ def _open_input(request: JobRequest, content: bytes, send: Callable[[Progress], 
             send(Progress.of(request.name, done, total, "byte", work=work))
             sent_at, is_reported = time.monotonic(), done < total
 
-    return open_counted(request.path, content, on_read)
+    return open_counted(request.path, content, on_read, request.part.start if request.part is not None else 0)
 
 
 _COMPRESSED = (("gzip_start", gzip.open), ("bzip2", bz2.open), ("xz", lzma.open), ("zst", zstd.open))
@@ -291,8 +316,16 @@ class _Readable(Protocol):
 class _InputFile:
     """A file in the form that a tool needs, decompressed if necessary, within limits; records what it skipped."""
 
-    def __init__(self, stream: BinaryIO, budget: ReadingBudget | None = None, share: float = READING_SHARE) -> None:
+    def __init__(
+        self,
+        stream: BinaryIO,
+        budget: ReadingBudget | None = None,
+        share: float = READING_SHARE,
+        *,
+        part: Part | None = None,
+    ) -> None:
         self._file = stream
+        self._part = part or Part()
         self._budget = budget
         self._share = share
         self._size = stream.seek(0, io.SEEK_END)
@@ -309,6 +342,9 @@ class _InputFile:
         self.is_packed = opener is not None
         self._encoding = next((encoding for bom, encoding in _BOMS if head.startswith(bom)), "utf-8")
         self._wide = "utf-16-be" if head.startswith(b"\xfe\xff") else "utf-16-le"
+        if self.is_packed or self._encoding == "utf-16":
+            self._part.refuse("it is compressed" if self.is_packed else "it is in UTF-16")
+        self._end: int | None = None
         self._stopping: StoppingFile | None = None
         self._stopped: tuple[Exceeded, int, int] | None = None
         self._unread: Iterator[bytes] = iter(())  # what was read, but not given to the tool
@@ -318,13 +354,17 @@ class _InputFile:
         self._is_cut = self._is_stop_noted = False
         self._whole: BinaryIO = stream
 
+    def give_up(self, reason: str, end: int) -> None:
+        """Let the file end here: what comes after was not read for this reason."""
+        self._stopped, self._end = (Exceeded(reason, is_passing=True), end, self._size), end
+
     def content(self, kind: InputKind) -> _Content:
         """Return the content in the form that the tool needs."""
         match kind:
             case InputKind.TEXT:
                 return self.text()
             case InputKind.LINES:
-                return self.lines()
+                return PartLines(self.lines(), self._part)
             case InputKind.BINARY:
                 return self.binary()
             case InputKind.RAW:
@@ -376,6 +416,7 @@ class _InputFile:
         encoding = self._wide if is_wide else "utf-8"
         self._whole = whole
         self._stopping = StoppingFile(whole, size, lambda at: self._is_time_up(at, size), encoding, blocks=blocks)
+        self._stopping.begin(self._part, self._end)
         return self._stopping.stream
 
     def _read_all(self, limit: int) -> bytes:
@@ -405,8 +446,15 @@ class _InputFile:
         if self._encoding == "utf-16":
             yield from self._wide_lines()
             return
-        total = number = checked = 0
-        while raw := self._line():
+        part, so_far = self._part, self._part.carry(LinesSoFar)
+        total, number, checked = so_far.bytes, so_far.lines, so_far.bytes
+        self._long_lines, self._first_long = so_far.long_lines, so_far.first_long
+        self._stream.seek(total)
+        while total != self._end and (raw := self._line()):
+            if total >= part.end and part.is_over(total):
+                so_far.bytes, so_far.lines = total, number
+                so_far.long_lines, so_far.first_long = self._long_lines, self._first_long
+                return
             if total >= checked + _CHECKED_BYTES:
                 checked = total
                 if self._is_time_up(self._file.tell() - (0 if self.is_packed else len(raw))):

@@ -14,6 +14,8 @@ from typing import BinaryIO, cast
 
 import msgspec
 
+from svc.assistant.log_readers.parts import Part
+
 SEARCH_SHARE = 0.25  # of a job's limits until the search for text that addresses an analyst or a model stops
 READING_SHARE = 0.65  # the same for the tool's reading; the rest is for its findings
 COUNTING_SHARE = 0.85  # the same for counting what was not read
@@ -45,6 +47,7 @@ class ReadingBudget:
         processor: Returns this process's processor time in seconds.
         clock: Returns the time in seconds.
         is_stopped: Whether the reading was stopped from outside.
+        used: What earlier parts of the job used, in the order of the limits.
     """
 
     def __init__(
@@ -55,12 +58,18 @@ class ReadingBudget:
         processor: Callable[[], float] = time.process_time,
         clock: Callable[[], float] = time.monotonic,
         is_stopped: Callable[[], bool] = lambda: False,
+        used: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self._cpu_seconds, self._wall_seconds = cpu_seconds, wall_seconds
         self._processor, self._clock, self._is_stopped = processor, clock, is_stopped
         self._stopped_at: float | None = None
         self.is_over = False
-        self._processor_start, self._clock_start = processor(), clock()
+        self._processor_start, self._clock_start = processor() - used[0], clock() - used[1]
+
+    @property
+    def cpu_used(self) -> float:
+        """The processor time that the job has used."""
+        return self._processor() - self._processor_start
 
     def exceeded(self, share: float) -> Exceeded | None:
         """The limit of which this share is used up. A stopped job may still count for a moment what it did not read."""
@@ -161,6 +170,7 @@ class _EndingReader(io.BufferedReader):
     """The stream as a tool gets it; ``ended_early`` tells a reader that the file goes on."""
 
     raw: _StoppingBytes
+    part: Part
 
     @property
     def ended_early(self) -> bool:
@@ -187,7 +197,12 @@ class StoppingFile:
         record_end = "\n".encode(encoding) if is_wide else _record_end(head)
         self._raw = _StoppingBytes(stream, size, is_up, record_end=record_end, unit=2 if is_wide else 1, blocks=blocks)
         self.is_text: bool = blocks is None
-        self.stream: BinaryIO = cast(BinaryIO, _EndingReader(self._raw, _PIECE_BYTES))
+        self._reader = _EndingReader(self._raw, _PIECE_BYTES)
+        self.stream: BinaryIO = cast(BinaryIO, self._reader)
+
+    def begin(self, part: Part, end: int | None) -> None:
+        """Say which part of the file is read, and where it ends early if that is known already."""
+        self._reader.part, self._raw.end = part, end
 
     @property
     def end(self) -> int | None:

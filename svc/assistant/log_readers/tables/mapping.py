@@ -80,6 +80,8 @@ class ColumnMapping:
         self._outcome_note = ""
         self._ranks: dict[tuple[str, str], int] = {}
         self._seen: set[str] = set()
+        self.learned: list[str] = []
+        """Columns that the sample did not have, in their order."""
         self._names: dict[str, list[str]] = {}
         self._ignored = frozenset(kind.ignored) if kind is not None else frozenset()
         self._named_by_kind = kind.other_columns() if kind is not None else frozenset()
@@ -242,6 +244,7 @@ class ColumnMapping:
         for name in record:
             if name not in self._seen:
                 self._place(name)
+                self.learned.append(name)
 
     def value(self, record: Mapping[str, str], role: str) -> str:
         """Return a record's value of a role; "" if it has none."""

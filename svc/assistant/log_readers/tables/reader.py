@@ -6,6 +6,7 @@ depends on the file's name. What was recognised but is not read is reported.
 
 from __future__ import annotations
 
+import copy
 import io
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
@@ -16,13 +17,14 @@ import msgspec
 
 from svc.assistant.findings import Gap
 from svc.assistant.log_readers.lines import ReadAs, ReadItem, Unread
+from svc.assistant.log_readers.parts import Part, part_of
 from svc.assistant.log_readers.tables import user_sources
 from svc.assistant.log_readers.tables.cells import RawColumn, expanded
 from svc.assistant.log_readers.tables.kinds import Kind
 from svc.assistant.log_readers.tables.mapping import MAX_SAMPLE
 from svc.assistant.log_readers.tables.raw_lines import RawLines
 from svc.assistant.log_readers.tables.records import Form, JsonForm, TableRecord, form_of
-from svc.assistant.log_readers.tables.routes import Routes
+from svc.assistant.log_readers.tables.routes import Routes, RoutesSoFar
 from svc.untrusted.markup import plural
 
 HEAD_BYTES = 65_536
@@ -109,16 +111,39 @@ def _decoded(head: bytes) -> str:
     return head.decode("utf-8", errors="replace")
 
 
+class _TableSoFar:
+    """What is carried of a table from one part to the next."""
+
+    def __init__(self) -> None:
+        self.header: tuple[str, ...] = ()
+        self.each = ""
+        self.sample: list[TableRecord] = []
+        self.routes: RoutesSoFar | None = None
+        self.skipped = self.first = self.untimed = self.left_out = 0
+
+
 class _OpenTable:
     """A table that is open: its form, its kinds, and its records from the first."""
 
     def __init__(self, form: Form, content: BinaryIO) -> None:
         self.form = form
-        self._start(content)
-        kind = self.routes.kind
-        if kind is not None and kind.each and isinstance(form, JsonForm):
-            form.each = f"{self.routes.prefix}.{kind.each}".removeprefix(".")
+        self.part = part_of(content)
+        self.read = self.part.carry(_TableSoFar)
+        if not self.part.is_first:
+            self._go_on(content)
+            return
+        with self.part.unbroken():
             self._start(content)
+            kind = self.routes.kind
+            if kind is not None and kind.each and isinstance(form, JsonForm):
+                form.each = f"{self.routes.prefix}.{kind.each}".removeprefix(".")
+                self.part.begin_again()
+                self._start(content)
+        self.read = self.part.carry(_TableSoFar)
+        self.read.header, self.read.each = form.header, form.each if isinstance(form, JsonForm) else ""
+        self.read.sample = copy.deepcopy(self.sample)
+        if self.routes.kind is None and self._raw.name:
+            self.part.refuse("its rows hold log lines")
 
     def _start(self, content: BinaryIO) -> None:
         content.seek(0)
@@ -128,6 +153,15 @@ class _OpenTable:
         if self.routes.kind is None and self._add_raw_columns():
             records = self._raw.added(records)
         self.records = chain(self.sample, records)
+
+    def _go_on(self, content: BinaryIO) -> None:
+        """Read the table from where the part before ended; its first records decide again what the columns mean."""
+        if isinstance(self.form, JsonForm):
+            self.form.each = self.read.each
+        self.sample = self.read.sample
+        self.routes = Routes(self.read.header, copy.deepcopy(self.sample))
+        self.routes.go_on(self.read.routes)
+        self.records = chain(expanded(self.form.records(content)))
 
     def _add_raw_columns(self) -> bool:
         """Add the columns of log lines in a cell; whether there are such."""
@@ -143,10 +177,11 @@ def read(content: BinaryIO, *, is_loaded: bool = False) -> Iterator[ReadItem]:
 
     ``is_loaded``: use the definitions that are loaded, and do not look for the user's.
     """
-    for one in () if is_loaded else user_sources.load()[1]:
+    part = part_of(content)
+    for one in () if is_loaded or not part.is_first else user_sources.load()[1]:
         yield Gap(text=f"source definition {one.name} cannot be used: {one.reason}")
-    head = content.read(HEAD_BYTES)
-    form = form_of(_decoded(head))
+    content.seek(0)
+    form = form_of(_decoded(content.read(HEAD_BYTES)))
     if form is not None:
         yield from read_form(form, content)
 
@@ -154,16 +189,21 @@ def read(content: BinaryIO, *, is_loaded: bool = False) -> Iterator[ReadItem]:
 def read_form(form: Form, content: BinaryIO) -> Iterator[ReadItem]:
     """Yield how a table of this form was read, then its events."""
     table = _OpenTable(form, content)
-    routes, mapping = table.routes, table.routes.mapping
+    part, routes, mapping = table.part, table.routes, table.routes.mapping
     raw = RawLines(mapping, table.sample) if routes.kind is None else None
     if raw is not None and raw.what:
+        part.refuse("its rows hold log lines")
         stated = tuple(one for one in mapping.stated() if one.startswith(_STATED_OF_RAW))
         yield ReadAs(f"{form.name} with {raw.what}", stated, tuple(mapping.unused))
         yield from raw.read(table.records)
     else:
         name = routes.kind.name if routes.kind is not None else form.name
-        yield ReadAs(f"{name} (mapped columns)", mapping.stated(), tuple(mapping.unused))
-        yield from _events(routes, table.records)
+        if part.is_first:
+            yield ReadAs(f"{name} (mapped columns)", mapping.stated(), tuple(mapping.unused))
+        yield from _events(routes, table.records, table.read, part)
+        if part.is_paused:
+            table.read.routes = routes.so_far()
+            return
         if len(routes.read) > 1:
             yield ReadAs(f"{_names(routes)} (mapped columns)", mapping.stated(), tuple(mapping.unused))
     yield from form.gaps()
@@ -178,31 +218,33 @@ def _names(routes: Routes) -> str:
     return " and ".join([", ".join(listed[:-1]), listed[-1]])
 
 
-def _events(routes: Routes, records: Iterable[TableRecord]) -> Iterator[ReadItem]:
-    skipped, first, untimed, left_out = 0, 0, 0, 0
+def _events(routes: Routes, records: Iterable[TableRecord], read: _TableSoFar, part: Part) -> Iterator[ReadItem]:
     for found in records:
         rows, record = routes.of(found)
         if rows is None:
             continue
         event = rows.event(record)
         if event is None and rows.is_left_out:
-            left_out += 1
+            read.left_out += 1
             continue
         if event is None:
-            skipped, first = skipped + 1, first or record.number
+            read.skipped, read.first = read.skipped + 1, read.first or record.number
             continue
-        untimed += not event.time
+        if not event.time:
+            read.untimed += 1
         yield event
-    if skipped:
-        yield Gap(text=f"{plural(skipped, 'record')} without a column of an event; the first is at {first:,}")
+    if part.is_paused:
+        return
+    if skipped := read.skipped:
+        yield Gap(text=f"{plural(skipped, 'record')} without a column of an event; the first is at {read.first:,}")
         yield Unread(skipped)
     for (name, what), count in routes.unread.items():
         yield Gap(text=f"{count:,} records look like a {name}; {what}")
         yield Unread(count)
-    if left_out:
-        yield Gap(text=f"{left_out:,} {LEFT_OUT}")
-    if untimed:
-        yield Gap(text=f"{untimed:,} records have no time that could be read")
+    if read.left_out:
+        yield Gap(text=f"{read.left_out:,} {LEFT_OUT}")
+    if read.untimed:
+        yield Gap(text=f"{read.untimed:,} records have no time that could be read")
     for kind in routes.kinds_read():
         if kind.lacks:
             yield Gap(text=f"{kind.name}: {kind.lacks}")

@@ -18,6 +18,7 @@ from svc.assistant.log_readers.firewall_lines import netfilter_action
 from svc.assistant.log_readers.flatten import flatten
 from svc.assistant.log_readers.json_objects import Skipped, read_objects
 from svc.assistant.log_readers.lines import Lines, Unread, split_lines
+from svc.assistant.log_readers.parts import part_of
 from svc.assistant.log_readers.syslog import is_syslog
 from svc.assistant.log_readers.tables.kinds import is_known_name, kind_of, line_layouts, plain_name, roles
 from svc.assistant.log_readers.tables.nested_rows import rows_of
@@ -70,7 +71,7 @@ class JsonForm:
 
     def records(self, content: BinaryIO) -> Iterator[TableRecord]:
         """Yield the objects, flat."""
-        self._skipped = Skipped()
+        self._skipped = part_of(content).carry(Skipped)
         path = self.each.split(".") if self.each else []
         objects = read_objects(content, self._skipped, _is_record)
         for number, found in ((number, one) for number, outer in objects for one in rows_of(outer)):
@@ -145,7 +146,7 @@ class LineForm:
 
     def records(self, content: BinaryIO) -> Iterator[TableRecord]:
         """Yield the lines that have the form."""
-        lines = self._lines = Lines(content)
+        lines = self._lines = Lines.in_parts(content)
         for number, offset, line in lines:
             if number == self._header_line or (self._skip and line.startswith(self._skip)):
                 continue
@@ -169,27 +170,29 @@ class CsvForm:
         self.name = "TSV table" if separator == "\t" else "CSV table"
         self.header: tuple[str, ...] = ()
         self._header_line, self._separator = header_line, separator
-        self._broken = 0
+        self._rows = _Rows()
         self._lines: Lines | None = None
 
     def records(self, content: BinaryIO) -> Iterator[TableRecord]:
         """Yield the rows; a row's number is the line on which it begins."""
         csv.field_size_limit(MAX_CELL_CHARS)
-        self._lines = Lines(content)
-        text = _Numbered(self._lines, self._header_line)
+        part = part_of(content)
+        known = self._rows = part.carry(_Rows)
+        lines = self._lines = Lines.in_parts(content, pauses=False)
+        text = _Numbered(lines, self._header_line)
         rows = csv.reader(text, delimiter=self._separator)
-        self.header = ()
-        while True:
+        self.header = known.header
+        while not part.is_over(lines.offset):  # a row may have several lines: it ends where csv says
             text.begin()
             try:
                 row = next(rows)
             except StopIteration:
                 return
             except csv.Error:
-                self._broken += 1
+                known.broken += 1
                 continue
             if not self.header:
-                self.header = tuple(name.strip() for name in row[:MAX_COLUMNS])
+                self.header = known.header = tuple(name.strip() for name in row[:MAX_COLUMNS])
                 continue
             if not any(row):
                 continue
@@ -200,11 +203,19 @@ class CsvForm:
 
     def gaps(self) -> Iterator[Gap | Unread]:
         """Yield what was damaged."""
-        if self._broken:
-            yield Gap(text=f"{self._broken:,} rows are damaged")
-            yield Unread(self._broken)
+        if broken := self._rows.broken:
+            yield Gap(text=f"{broken:,} rows are damaged")
+            yield Unread(broken)
         if self._lines is not None:
             yield from self._lines.gaps("rows")
+
+
+class _Rows:
+    """What is known of a CSV table so far."""
+
+    def __init__(self) -> None:
+        self.header: tuple[str, ...] = ()
+        self.broken = 0
 
 
 class _Numbered:

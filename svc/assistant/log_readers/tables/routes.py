@@ -14,7 +14,7 @@ from svc.assistant.log_readers.tables.declared import Members
 from svc.assistant.log_readers.tables.kinds import Kind, kind_of, plain_name
 from svc.assistant.log_readers.tables.mapping import ColumnMapping
 from svc.assistant.log_readers.tables.records import TableRecord
-from svc.assistant.log_readers.tables.row_events import RowEvents
+from svc.assistant.log_readers.tables.row_events import RowEvents, RowsSoFar
 
 MAX_SHAPES = 5_000  # sets of columns whose kind is remembered
 MAX_SEARCHED = 500  # sets of columns in which a prefix is looked for
@@ -30,6 +30,17 @@ class _ShownKind(NamedTuple):
 
 
 _NOTHING = _ShownKind(None)
+
+
+class RoutesSoFar(NamedTuple):
+    """What was learned after the sample: sets of columns, the records that began a kind, and what was counted."""
+
+    shapes: list[tuple[str, ...]]
+    searched: int
+    begun: list[TableRecord]
+    rows: list[RowsSoFar]
+    read: Counter[str]
+    unread: Counter[tuple[str, str]]
 
 
 class Routes:
@@ -57,12 +68,13 @@ class Routes:
         self._rows: dict[int, RowEvents] = {}
         self.mapping: ColumnMapping = ColumnMapping(self.kind, self._samples.get(id(self.kind), []))
         self.rows = self._rows[id(self.kind)] = RowEvents(self.mapping, self._samples.get(id(self.kind), []))
+        self._begun: list[TableRecord] = []
         self.read: Counter[str] = Counter()
         self.unread: Counter[tuple[str, str]] = Counter()
 
     def of(self, record: TableRecord) -> tuple[RowEvents | None, TableRecord]:
         """Return what makes an event of a record, and the record without its prefix; None if its kind is not read."""
-        found = self._of(record.values)
+        found, whole = self._of(record.values), record
         kind = found.kind
         if found.prefix or (kind is not None and (kind.inside or kind.extract)):
             record = record._replace(values=self._own(found, record.values))
@@ -75,7 +87,25 @@ class Routes:
         if rows is None:
             sample = self._samples.get(id(kind), [record.values])
             rows = self._rows[id(kind)] = RowEvents(ColumnMapping(kind, sample), sample)
+            self._begun.append(whole._replace(values=dict(whole.values), excerpt=""))
         return rows, record
+
+    def so_far(self) -> RoutesSoFar:
+        """Return what was learned after the sample, for ``go_on``."""
+        rows = [one.so_far() for one in self._rows.values()]
+        return RoutesSoFar(list(self._found), self._searched, self._begun, rows, self.read, self.unread)
+
+    def go_on(self, earlier: RoutesSoFar | None) -> None:
+        """Learn again what the parts before have learned, in the same order."""
+        if earlier is None:
+            return
+        for names in earlier.shapes:
+            self._of(dict.fromkeys(names, ""))
+        for record in earlier.begun:
+            self.of(record)
+        for rows, so_far in zip(self._rows.values(), earlier.rows, strict=True):
+            rows.go_on(so_far)
+        self._searched, self.read, self.unread = earlier.searched, earlier.read, earlier.unread
 
     def kinds_read(self) -> list[Kind]:
         """Return the kinds of the records so far."""

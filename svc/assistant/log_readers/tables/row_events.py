@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 from svc.assistant.log_readers.tables.declared import Systems, as_windows, without_devices
 from svc.assistant.log_readers.tables.kinds import Field, Kind, When, plain_name
@@ -75,6 +76,14 @@ _WEB_HOST = re.compile(
 )
 
 
+class RowsSoFar(NamedTuple):
+    """What the records after the sample have shown, for the next part of the table."""
+
+    columns: list[str]
+    shapes: dict[frozenset[str], str]
+    windows: set[tuple[str, str, str]]
+
+
 _NO_RULE = When(column="", matches="")
 
 
@@ -131,6 +140,7 @@ class RowEvents:
         self._systems = Systems(self._kind) if self._kind is not None and self._kind.systems else None
         self._windows = WindowsRows(self._kind, mapping) if self._kind is not None and self._kind.is_windows else None
         self._shapes: dict[frozenset[str], str] = {}
+        self._placed: dict[tuple[str, int], list[tuple[str, tuple[str, ...], bool]]] = {}
         self.is_left_out: bool = False
         actions = [action for record in sample if (action := mapping.value(record, "action"))]
         self._are_named = any(LOGIN.search(action) for action in actions)
@@ -184,6 +194,17 @@ class RowEvents:
             verdict=verdict_of(self._kind, mapping, values) if category == "alert" else None,
         )
 
+    def so_far(self) -> RowsSoFar:
+        """Return what the records after the sample have shown, for ``go_on``."""
+        return RowsSoFar(self._mapping.learned, self._shapes, self._windows.seen if self._windows else set())
+
+    def go_on(self, earlier: RowsSoFar) -> None:
+        """Go on with what the parts before have shown."""
+        self._mapping.learn(dict.fromkeys(earlier.columns, ""))
+        self._shapes |= earlier.shapes
+        if self._windows is not None:
+            self._windows.seen |= earlier.windows
+
     def _is_foreign(self, values: Mapping[str, str]) -> bool:
         """Return whether a record among those of a known kind has no column with a meaning: it was not understood."""
         mapping = self._mapping
@@ -222,11 +243,9 @@ class RowEvents:
         if "@" in (user := mapping.value(values, "user")):
             domain = user.rpartition("@")[2]
             fields |= {"UserDomain": f"@{domain}", "UserSubdomains": f".{domain}"}  # rules look for other domains
-        for role, names in _FIELDS.get(category, _FIELDS[""]).items():
-            if role not in mapping.columns and role not in mapping.joined:
-                continue
+        for role, names, is_address in self._placed_roles(category):
             if value := mapping.value(values, role):
-                if role.endswith("_address"):
+                if is_address:
                     value = address_of(value) or value
                 for name in names:
                     fields[name] = value
@@ -236,6 +255,19 @@ class RowEvents:
             level = fields.get("Severity", "").partition(".")[0].partition("\n")[0]
             fields["Severity"] = self._kind.severities.get(level, self._kind.severities.get("*", level))
         return fields
+
+    def _placed_roles(self, category: str) -> list[tuple[str, tuple[str, ...], bool]]:
+        """Return the roles of a category that have a column, with their fields, and whether they are addresses."""
+        mapping = self._mapping
+        key = category, len(mapping.learned)
+        found = self._placed.get(key)
+        if found is None:
+            found = self._placed[key] = [
+                (role, names, role.endswith("_address"))
+                for role, names in _FIELDS.get(category, _FIELDS[""]).items()
+                if role in mapping.columns or role in mapping.joined
+            ]
+        return found
 
     def _event_id(self, values: Mapping[str, str]) -> int | None:
         """Return the event's ID if the kind names a column for it."""

@@ -47,7 +47,7 @@ class WindowsRows:
         self._names = {name.lower(): field for name, field in kind.names.items()}
         heads = {"event_id", "channel", "provider", "record", "details", "time", "host", "alert", "severity"}
         self._heads = frozenset(plain for role, plains in kind.columns.items() if role in heads for plain in plains)
-        self._seen: set[tuple[str, str, str]] = set()
+        self.seen: set[tuple[str, str, str]] = set()
 
     def event(self, record: TableRecord) -> Event | None:
         """Return the event of a record; None if it has no event ID."""
@@ -94,10 +94,10 @@ class WindowsRows:
     def _is_known(self, key: tuple[str, str, str]) -> bool:
         if not key[2]:
             return False
-        if key in self._seen:
+        if key in self.seen:
             return True
-        if len(self._seen) < MAX_SEEN:
-            self._seen.add(key)
+        if len(self.seen) < MAX_SEEN:
+            self.seen.add(key)
         return False
 
     def _field(self, name: str, value: str, event_id: str) -> tuple[str, str]:

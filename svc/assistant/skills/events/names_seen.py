@@ -8,6 +8,7 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 
 from svc.assistant.findings import NameOccurrence, NameSort, NamesSeen, OneThing, Severity
@@ -91,7 +92,7 @@ class NameCollector:
         fields = event.fields
         if event.host:
             self._note(_own_host(event), event)
-        for field in _SORTS.keys() & fields.keys():
+        for field in _naming(tuple(fields)):
             for name in _names(field, fields):
                 self._note(name, event)
         if event.category == "process_creation":
@@ -127,7 +128,7 @@ class NameCollector:
             self._note_user(fields.get("IpAddress", ""), fields.get("TargetUserName", ""))
         is_lookup = event.category == "dns_query"
         if (is_lookup or fields.get("DestinationPort") == _DNS_PORT) and len(self._common) < MAX_COMMON:
-            self._common.update(dict.fromkeys(fields[name] for name in _DNS_SERVERS & fields.keys()))
+            self._common.update(dict.fromkeys(fields[name] for name in fields if name in _DNS_SERVERS))
         for one, other, why in _proofs(event):
             key = (one, other)
             if key not in self._proofs and len(self._proofs) < MAX_PROOFS:
@@ -165,11 +166,17 @@ class NameCollector:
         )
 
 
+@lru_cache(maxsize=1_000)
+def _naming(fields: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the fields that name something, in the order of the record: the first names of a log are kept."""
+    return tuple(field for field in fields if field in _SORTS)
+
+
 def _all_names(event: Event) -> Iterator[_Name]:
     fields = event.fields
     if event.host:
         yield _own_host(event)
-    for field in _SORTS.keys() & fields.keys():
+    for field in _naming(tuple(fields)):
         yield from _names(field, fields)
     if event.category == "process_creation":
         yield from _process(event)

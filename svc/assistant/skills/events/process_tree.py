@@ -58,7 +58,7 @@ class ProcessTreeBuilder:
         self._by_guid: dict[str, Process] = {}
         self._by_pid: dict[tuple[str, str], Process] = {}
         self._by_event: dict[tuple[int, str], Process] = {}
-        self._roots: dict[int, Process] = {}
+        self._roots: list[Process] = []
 
     def add(self, event: Event) -> None:
         """Add a node if the event is the start of a process."""
@@ -99,7 +99,7 @@ class ProcessTreeBuilder:
         parent = Process(host, pid, image, fields.get("ParentCommandLine", ""), fields.get("ParentUser", ""), None)
         self._by_pid[host, pid] = parent
         self._name(guid, parent)
-        self._roots[id(parent)] = parent
+        self._roots.append(parent)
         return parent
 
     def _attach(self, process: Process, parent: Process | None) -> None:
@@ -107,7 +107,7 @@ class ProcessTreeBuilder:
         while above is not None and depth <= MAX_DEPTH:
             depth, above = depth + 1, above.parent
         if parent is None or depth > MAX_DEPTH:
-            self._roots[id(process)] = process
+            self._roots.append(process)
             return
         process.parent = parent
         parent.children.append(process)
@@ -130,7 +130,7 @@ class ProcessTreeBuilder:
     def findings(self, place: Place) -> Iterator[Finding[ProcessTree]]:
         """Yield the trees with the most severe processes; if none is flagged, the largest few."""
         scored = []
-        for root in self._roots.values():
+        for root in self._roots:
             nodes = list(_walk(root))
             worst = min(process.worst for _, process in nodes)
             flagged = sum(1 for _, process in nodes if process.rules)

@@ -85,8 +85,8 @@ class RemoteAccessCollector:
             ("terminalservices-remoteconnectionmanager", 1149): _desktop,
             ("terminalservices-localsessionmanager", 21): _desktop,
             ("terminalservices-localsessionmanager", 25): _desktop,
-            ("winrm", 6): lambda event: _Way("outbound WinRM session", "T1021.006", detail=_data(event)),
-            ("winrm", 91): lambda event: _Way("WinRM shell on this host", "T1021.006", weight=2),
+            ("winrm", 6): _winrm_session,
+            ("winrm", 91): _winrm_shell,
         }
 
     def add(self, event: Event) -> None:
@@ -263,3 +263,11 @@ _SENSED: dict[str, Callable[[Event], _Way | None]] = {
     "pipe_created": _pipe,
 }
 """Readers for the telemetry of endpoint sensors, which has categories instead of Windows' event IDs."""
+
+
+def _winrm_session(event: Event) -> _Way:
+    return _Way("outbound WinRM session", "T1021.006", detail=_data(event))
+
+
+def _winrm_shell(_event: Event) -> _Way:
+    return _Way("WinRM shell on this host", "T1021.006", weight=2)

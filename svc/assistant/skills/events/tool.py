@@ -1,37 +1,21 @@
 """Analyse an event log: detection rules, logons, remote access, process trees, log gaps and rare values.
 
 Reads Windows events, Linux's audit log and syslog, web servers' logs, CloudTrail and tables of events (other products'
-exports, by their columns) in the formats of ``_READERS``, which are recognised by content. ``after`` and ``before`` (a
-time of day, ``03:00:00``, in UTC or the log's own zone as its events are) keep a part of each day.
+exports, by their columns) in the formats of ``readers.py``, which are recognised by content. ``after`` and ``before``
+(a time of day, ``03:00:00``, in UTC or the log's own zone as its events are) keep a part of each day.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
-from typing import BinaryIO
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO, cast
 
-import msgspec
-
-from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.findings import Coverage, Facts, Finding, Gap, NamesSeen, Progress, ToolEvent
-from svc.assistant.log_readers import (
-    auditd,
-    cloudtrail,
-    container_logs,
-    evtx,
-    parquet,
-    syslog,
-    web_server,
-    windows_csv,
-    windows_json,
-    windows_xml,
-)
 from svc.assistant.log_readers.lines import ReadAs, ReadItem, Unread
+from svc.assistant.log_readers.parts import part_of
 from svc.assistant.log_readers.tables import reader as tables
 from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
-from svc.assistant.sigma.engine import Hit, RuleEngine
+from svc.assistant.sigma.engine import EngineSoFar, Hit, RuleEngine
 from svc.assistant.sigma.event import Event
 from svc.assistant.sigma.tables import load_rules
 from svc.assistant.skills.events.beaconing import BeaconSeries
@@ -46,6 +30,7 @@ from svc.assistant.skills.events.process_tree import ProcessTreeBuilder
 from svc.assistant.skills.events.product_alerts import ProductAlerts
 from svc.assistant.skills.events.proxy_activity import ProxyActivity
 from svc.assistant.skills.events.rare_values import RareValues
+from svc.assistant.skills.events.readers import HEAD_BYTES, READERS, LogReader, reader_of
 from svc.assistant.skills.events.remote_access import RemoteAccessCollector
 from svc.assistant.skills.events.rule_hits import RuleHits, not_correlated
 from svc.assistant.skills.events.summary import EventCounts
@@ -58,54 +43,7 @@ BATCH = 2_000  # events that run through the rules at once
 FIRST_BATCH = 200  # small, so that the first progress comes soon
 PROGRESS_EVERY = 10_000  # events
 MAX_WHOLE_EVENTS = 1_000_000  # of a form that cannot be read up to any place; the worker's time limits the others
-HEAD_BYTES = 65_536
 _WHOLE_FORMS = frozenset({"Parquet"})
-
-
-class LogReader(msgspec.Struct, frozen=True):
-    """One log format: how to recognise it by its first bytes, what reads it, and what is counted in it."""
-
-    form: str
-    read_as: str
-    matches: Callable[[bytes], bool]
-    read: Callable[[BinaryIO], Iterator[ReadItem]]
-    unit: str = "line"
-    has_records: bool = False
-
-
-_JSON_EVENT = re.compile(
-    rb'"(?:EventID|EventId|event_id|winlog|winlog\.event_id|EventRecordID|event_data|SourceName|ProviderName|EventCode)"'
-    rb'\s*:|\\nEventCode=\d|"_raw"\s*:\s*"\s*<Event '
-)
-
-
-_JSON_START = re.compile(rb"^(?:\xef\xbb\xbf)?[ \t\r]*[\[{]", re.MULTILINE)  # a question may precede it
-
-
-def _is_json_event(head: bytes) -> bool:
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        head = head.decode("utf-16", errors="replace").encode(errors="replace")
-    return _JSON_START.search(head) is not None and _JSON_EVENT.search(head) is not None
-
-
-_READERS = (
-    LogReader(
-        "EVTX", "Windows event log (EVTX)", lambda head: starts_as(head, "evtx"), evtx.read, "event", has_records=True
-    ),
-    LogReader("Parquet", "Parquet table", parquet.is_parquet, parquet.read, "record", has_records=True),
-    LogReader("XML", "Windows events (XML)", windows_xml.is_event_xml, windows_xml.read, "event", has_records=True),
-    LogReader("container log", "container log", container_logs.is_container_log, container_logs.read),
-    LogReader("CloudTrail", "AWS CloudTrail log", cloudtrail.is_cloudtrail, cloudtrail.read, "event", has_records=True),
-    LogReader("journal", "systemd journal (JSON)", syslog.is_journal, syslog.read, "entry"),
-    LogReader("export", "export of another product", tables.is_known_export, tables.read, "record"),
-    LogReader("JSON", "Windows events (JSON)", _is_json_event, windows_json.read, "event"),
-    LogReader("audit log", "Linux audit log", auditd.is_audit_log, auditd.read, "record"),
-    LogReader("CSV", "Windows events (CSV)", windows_csv.is_event_csv, windows_csv.read, "event"),
-    LogReader("table", "table of events", tables.is_event_table, tables.read, "record"),
-    LogReader("web log", "web server log", web_server.is_web_log, web_server.read),
-    LogReader("syslog", "syslog", syslog.is_syslog, syslog.read),
-)
-"""In the order of the check; the first that matches reads the log."""
 
 
 def inspect(
@@ -128,16 +66,26 @@ def inspect(
         days: Days of the week as digits, 0 for Monday; events of other days are not counted.
         outside: ``yes`` to count all other events instead.
     """
-    yield Progress(text=f"reading {source}")
-    found = _reader(content)
+    part = part_of(content)
+    log = part.begin()
+    if log is None:
+        yield Progress(text=f"reading {source}")
+    found = reader_of(content)
     if found is None:
         yield from _not_examined(content)
         return
     reader, items = found
-    log = _LogAnalysis(Place(source, has_records=reader.has_records), reader)
-    yield from log.rule_gaps()
-    window = _Asked(TimeWindow(after, before, days, outside))
-    yield from _read(content, items, log, window)
+    if not isinstance(log, _LogAnalysis):
+        window = _Asked(TimeWindow(after, before, days, outside))
+        log = _LogAnalysis(Place(source, has_records=reader.has_records), reader, window)
+        yield from log.rule_gaps()
+    yield from _read(content, items, log)
+    if part.is_paused:
+        part.state = log
+        return
+    log.add_waiting()
+    yield Progress(text=log.progress())
+    window = log.window
     yield from log.findings(window=(after, before, window.words))
     yield from log.correlation_gaps()
     if window.lacks_day:
@@ -150,7 +98,7 @@ def inspect(
 
 def read_events(content: BinaryIO) -> Iterator[Event | Gap]:
     """Yield the events alone, to try rules on a log; one Gap if its format is not supported."""
-    found = _reader(content)
+    found = reader_of(content)
     if found is None:
         yield _unsupported(content)
         return
@@ -159,43 +107,12 @@ def read_events(content: BinaryIO) -> Iterator[Event | Gap]:
             yield item
 
 
-def _reader(content: BinaryIO) -> tuple[LogReader, Iterator[ReadItem]] | None:
-    """Return the first reader that finds an event, and what it reads; if none does, the first that knows the format.
-
-    Names of other formats may occur in a log, so that the first bytes alone do not always tell.
-    """
-    head = content.read(HEAD_BYTES)
-    content.seek(0)
-    if tables.is_unread_kind(head):
-        return None
-    fallback: tuple[LogReader, Iterator[ReadItem]] | None = None
-    for reader in _READERS:
-        if not reader.matches(head):
-            continue
-        items = reader.read(content)
-        before = list(_until_event(items))
-        if before and isinstance(before[-1], Event):
-            return reader, chain(before, items)
-        fallback = fallback or (reader, iter(before))
-        content.seek(0)
-    is_text = fallback is not None and fallback[0].form in ("syslog", "web log")
-    return None if is_text and tables.name_of(head) else fallback
-
-
-def _until_event(items: Iterator[ReadItem]) -> Iterator[ReadItem]:
-    """Yield up to the first event."""
-    for item in items:
-        yield item
-        if isinstance(item, Event):
-            return
-
-
 def _unsupported(content: BinaryIO) -> Gap:
     head = content.read(HEAD_BYTES)
     content.seek(0)
     if (reason := tables.why_unread(head)) is not None:
         return Gap(text=f"{reason}; not examined")
-    forms = ", ".join(one.form for one in _READERS)
+    forms = ", ".join(one.form for one in READERS)
     return Gap(text=f"not a supported event log ({forms}); not examined")
 
 
@@ -222,9 +139,10 @@ def _count_lines(content: BinaryIO) -> int:
     return lines + (last != b"\n")
 
 
-def _read(content: BinaryIO, items: Iterator[ReadItem], log: _LogAnalysis, window: _Asked) -> Iterator[ToolEvent]:
-    batch: list[Event] = []
-    next_progress, size = 0, FIRST_BATCH
+def _read(content: BinaryIO, items: Iterator[ReadItem], log: _LogAnalysis) -> Iterator[ToolEvent]:
+    window, waiting = log.window, log.waiting
+    size = BATCH if log.counts.count else FIRST_BATCH
+    next_progress = -(-log.counts.count // PROGRESS_EVERY) * PROGRESS_EVERY
     for item in items:
         if not isinstance(item, Event):
             if isinstance(item, Gap):
@@ -234,11 +152,11 @@ def _read(content: BinaryIO, items: Iterator[ReadItem], log: _LogAnalysis, windo
             continue
         if not window.has(item):
             continue
-        batch.append(item)
-        if len(batch) < size:
+        waiting.append(item)
+        if len(waiting) < size:
             continue
-        log.add(batch)
-        batch, size = [], BATCH
+        log.add_waiting()
+        size = BATCH
         if log.counts.count >= next_progress:
             yield Progress(text=log.progress())
             next_progress = log.counts.count + PROGRESS_EVERY
@@ -247,8 +165,6 @@ def _read(content: BinaryIO, items: Iterator[ReadItem], log: _LogAnalysis, windo
             log.is_cut = True
             log.note(Unread(max(1, _count_lines(content)) if not log.reader.has_records else 1))
             break
-    log.add(batch)
-    yield Progress(text=log.progress())
 
 
 class _Asked:
@@ -276,11 +192,14 @@ class _Asked:
 
 
 class _LogAnalysis:
-    """Everything that is counted while a log is read."""
+    """Everything that is counted while a log is read; pickled, it goes on in another process with the next part."""
 
-    def __init__(self, place: Place, reader: LogReader) -> None:
+    def __init__(self, place: Place, reader: LogReader, window: _Asked) -> None:
         loaded = load_rules()
         self.reader = reader
+        self.window = window
+        self.waiting: list[Event] = []
+        """Events that the rules will see together with the next ones."""
         self.counts = EventCounts()
         self._read_as = ReadAs(reader.form)
         self._unread = 0
@@ -307,6 +226,14 @@ class _LogAnalysis:
             self._notable, self._names, *self._activities,
         )  # fmt: skip
 
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_engine": self._engine.so_far()}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        self.__dict__.update(state)
+        so_far, self._engine = self._engine, RuleEngine(load_rules().rules)
+        self._engine.go_on(cast("EngineSoFar", so_far))
+
     def rule_gaps(self) -> Iterator[Gap]:
         """Yield the user's rules that do not run: unreadable rule sets and damaged rules."""
         for one in self._unreadable:
@@ -326,8 +253,12 @@ class _LogAnalysis:
         else:
             self._read_as = item
 
-    def add(self, batch: Sequence[Event]) -> None:
-        """Count the events and run the rules over them."""
+    def add_waiting(self) -> None:
+        """Count the events that wait, and run the rules over them."""
+        self._add(self.waiting)
+        self.waiting.clear()
+
+    def _add(self, batch: Sequence[Event]) -> None:
         for listener in self._listeners:
             for event in batch:
                 listener.add(event)

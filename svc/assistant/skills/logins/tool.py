@@ -26,6 +26,7 @@ from svc.assistant.log_readers.login_counting import (
     success_severity,
 )
 from svc.assistant.log_readers.order import TimeOrder
+from svc.assistant.log_readers.parts import part_of
 from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
 from svc.assistant.skills.histogram import Activity
 from svc.assistant.skills.logins.accepted import LoginDeviation, LoginRow
@@ -41,8 +42,9 @@ from svc.assistant.skills.logins.findings import (
     LoginQuestion,
     SourceFailures,
 )
-from svc.assistant.skills.logins.lines import NO_SOURCE, AuthLines, LoginEvent, LoginEventKind
+from svc.assistant.skills.logins.lines import AuthLines
 from svc.assistant.skills.logins.log_lines import LogLines
+from svc.assistant.skills.logins.parts import LoginsSoFar
 from svc.assistant.skills.logins.questions import asked
 from svc.untrusted.markup import plural
 
@@ -50,7 +52,6 @@ PROMPT = "prompt"  # the name of what is pasted
 PROGRESS_EVERY = 20_000  # lines
 FIRST_PROGRESS = 2_000  # lines, so that a first report comes soon
 TARGETED_BY = 3  # sources with failures that make an account a target of a distributed attack
-_FAILURES = (LoginEventKind.OWN, LoginEventKind.ERROR, LoginEventKind.PAM, LoginEventKind.ATTEMPT)
 _BAD = (Severity.CRITICAL, Severity.HIGH)
 
 
@@ -76,26 +77,28 @@ def inspect(
         outside: ``yes`` to count all other lines instead.
         question: The question, which decides what the verdict says first.
     """
-    reader, counts, order, activity, read = AuthLines(), LoginCounts(), TimeOrder(content), Activity(), LogLines()
-    window = TimeWindow(after or "", before or "", days, outside)
+    part = part_of(content)
+    found = part.begin()
+    found = (
+        found if isinstance(found, LoginsSoFar) else LoginsSoFar(TimeWindow(after or "", before or "", days, outside))
+    )
+    order, counts, read, window = TimeOrder(content, found.count), found.counts, found.lines, found.window
     if order.is_backwards:
         yield Progress(text=f"{source} is in reverse order (newest line first); reading it from its end")
-    for done, (number, line) in enumerate(order, start=1):
-        event = reader.read(line)
-        read.add(line, is_login=event is not None)
-        if event is not None and _is_within(event, window):
-            counts.add(event, number, line)
-            if event.stamp is not None and event.kind in _FAILURES:
-                activity.add(event.stamp, event.source or NO_SOURCE, event.count)
-        if done % PROGRESS_EVERY == 0 or done == FIRST_PROGRESS:
-            yield Progress(text=_progress(done, counts))
+    for number, line in order:
+        found.add(number, line)
+        if found.count % PROGRESS_EVERY == 0 or found.count == FIRST_PROGRESS:
+            yield Progress(text=_progress(found.count, counts))
+    if part.is_paused:
+        part.state = found
+        return
     counts.finish()
     yield Progress(text=_progress(order.count, counts))
     yield read.coverage()
     yield _summary(
         counts,
-        reader,
-        activity,
+        found.reader,
+        found.activity,
         read,
         order.count,
         source,
@@ -111,7 +114,7 @@ def inspect(
         yield _source_finding(tally, worst, source)
     for _, tally in ranked(counts.accounts, limit=counts.max_names + 1):
         yield _account_finding(tally, counts, worst, source)
-    yield from _gaps(counts, reader)
+    yield from _gaps(counts, found.reader)
     if window.lacks_day:
         yield Gap(text=WITHOUT_DAY, in_headline=True)
     if order.is_cut:
@@ -137,12 +140,6 @@ class _Worst:
                 for known, name in ((self.of_source, found.facts.source), (self.of_account, found.facts.account)):
                     is_critical = Severity.CRITICAL in (found.severity, known.get(name))
                     known[name] = Severity.CRITICAL if is_critical else Severity.HIGH
-
-
-def _is_within(event: LoginEvent, window: TimeWindow) -> bool:
-    if window.is_whole:
-        return True
-    return event.stamp is not None and window.has(event.stamp.text, event.stamp.of_day)
 
 
 def _progress(number: int, counts: LoginCounts) -> str:
