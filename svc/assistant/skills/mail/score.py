@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import msgspec
 
 from svc.assistant.skills.mail.brands import belongs_to, brand_counts, brand_named, brands_in, folded
+from svc.assistant.skills.mail.few_words import few_word_signals, is_anybodys
 from svc.assistant.skills.mail.findings import MailClass, MailNature
 from svc.assistant.skills.mail.first_contact import knows_recipient, opened
 from svc.assistant.skills.mail.html import Page
@@ -63,7 +64,7 @@ def judge(parsed: ParsedMail) -> Judgement:
     ]
     is_borrowed = any(signal.points >= 1.5 and signal.name not in _EVERYDAY for signal in against)
     against += _word_signals(parsed, is_borrowed=is_borrowed)
-    against += [*_ask_signals(parsed), *_form_signals(parsed), *_attachment_signals(parsed)]
+    against += [*_ask_signals(parsed), *_form_signals(parsed), *_attachment_signals(parsed), *few_word_signals(parsed)]
     contacts = list(_first_contact_signals(parsed))
     if contacts:  # says it of the same link
         against = [signal for signal in against if signal.name != "link_lone" or signal.points > _PLAIN_LONE]
@@ -183,7 +184,7 @@ def _lone_link(parsed: ParsedMail) -> Iterator[Signal]:
         words = f"the only link leads to {foreign[0].org}, not to the sender"
         asks = any(hit.points >= 1 for hit in parsed.themes if hit.name not in _NEWS_THEMES)
         has_more = any(True for _ in _ask_signals(parsed))  # these say it of the same link
-        points = _PLAIN_LONE if has_more or not asks else 3.0
+        points = _PLAIN_LONE if has_more or not (asks or is_anybodys(parsed)) else 3.0
         yield Signal(name="link_lone", nature="phishing", points=points, words=words)
 
 
@@ -240,7 +241,7 @@ def _brand_signals(parsed: ParsedMail) -> Iterator[Signal]:
             (3.0 if is_ask and asks >= _CLEAR_ASK else 2.0 if is_ask else 1.5)
             if subject
             else 2.0
-            if counts.get(named, 0) >= 2
+            if counts.get(named, 0) >= 2 or (asks >= _CLEAR_ASK and not parsed.is_letter)
             else 1.0
         )
         words = f"mentions {named}, but the sender's domain is {sender.org or 'missing'}"
@@ -340,7 +341,8 @@ def _ask_signals(parsed: ParsedMail) -> Iterator[Signal]:
     )
     if not foreign and not is_real and strongest >= _HIDDEN_ASK:
         counted = next((url.org for url in parsed.urls if is_bulk_sender(url.org)), "")
-        if counted and not parsed.is_letter:
+        is_pressing = not parsed.is_confirmed or bool(parsed.sender.claimed) or parsed.theme("urgency") >= 2
+        if counted and is_pressing and not parsed.is_letter:
             words = f"asks the recipient to act through {counted}, which hides where the link leads"
             yield Signal(name="ask_counted", nature="phishing", points=2.0, words=words)
     if not foreign:
