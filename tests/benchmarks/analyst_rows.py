@@ -45,6 +45,7 @@ from tests.support.attack_sentences import (
 )
 from tests.support.mail_variety.build import hard_ham, lures
 from tests.support.mail_variety.messy import messy_ham, messy_lures
+from tests.support.script_variety import obfuscated
 from tests.support.windows_hosts.measuring import Named, findings_of, named, severe, verdict_of
 from tests.support.windows_hosts.reading import scenarios
 from tests.svc.assistant.skills.attack_mapping.test_gates import named as named_of_sentence
@@ -243,7 +244,9 @@ def _tried(decode: Callable[[str], bytes], text: str) -> str:
 def scripts(half: Half, *, language: str, kind: str) -> Measured:
     """Scripts of a kind that are flagged as malicious or suspicious."""
     folder = files("tests.svc.assistant.skills.script")
-    texts = tomllib.loads(folder.joinpath("samples", f"{language}_{half}.toml").read_text(encoding="utf-8"))[kind]
+    texts: dict[str, str] = dict(obfuscated(language, half)) if kind == "malicious" else {}
+    for name in (f"{language}_{half}.toml", f"{language}_fresh_{half}.toml"):
+        texts |= tomllib.loads(folder.joinpath("samples", name).read_text(encoding="utf-8"))[kind]
     return Measured(
         len(texts), shares_of([flagged(text, f"{name}.{ENDINGS[language]}") for name, text in texts.items()])
     )
