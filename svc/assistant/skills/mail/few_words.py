@@ -39,12 +39,13 @@ def few_word_signals(parsed: ParsedMail) -> Iterator[Signal]:
         words = f"hardly says more than that {attached.name or 'an attachment'} is to be opened"
         yield Signal(name="attachment_alone", nature="phishing", points=2.0, words=words)
     if called := _number_to_call(parsed, text):
-        points = 3.0 if parsed.sender.is_free_mail or brand_counts(text) else 1.5
+        points = 4.0 if parsed.sender.is_free_mail else 3.0 if brand_counts(text) else 1.5
         words = f"a charge to dispute by calling {called}, a number that cannot be checked"
         yield Signal(name="ask_call", nature="fraud", points=points, words=words)
     if address := _address_to_write_to(parsed, text):
         words = f"asks to write to {address}, a free mail address that is not the sender's"
-        yield Signal(name="ask_address", nature="fraud", points=2.5, words=words)
+        points = 3.5 if _AMOUNT.search(text) else 2.5
+        yield Signal(name="ask_address", nature="fraud", points=points, words=words)
     if _SCAN.search(parsed.words.text[:_SHORT_CHARS]) and _has_picture(parsed):
         words = "asks to scan a code with a telephone, which hides where it leads"
         yield Signal(name="ask_scan", nature="phishing", points=2.5, words=words)

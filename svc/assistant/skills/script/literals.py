@@ -188,15 +188,16 @@ def _set_again(text: str) -> str:
     for name, found in places.items():
         if not 2 <= len(found) <= MAX_SET_AGAIN:
             continue
-        used = re.compile(
-            rf"(?<![\w.])\$\{{?{re.escape(name)}\}}?(?![\w:]|\s{{0,10}}[+-]?=(?!=)|\.length\b)", re.IGNORECASE
-        )
         for match, after in pairwise(found):
             if match[2] is None or len(match[2]) > MAX_VALUE_CHARS:
                 continue
             end = _STATEMENT_END.search(text, after.end())
             stop = end.start() if end else len(text)
-            changes += [(one.start(), one.end(), literal(match[2])) for one in used.finditer(text, match.end(), stop)]
+            changes += [
+                (one.start(), one.end(), literal(match[2]))
+                for one in _USED.finditer(text, match.end(), stop)
+                if one[1].lower() == name
+            ]
     return _changed(text, changes)
 
 
@@ -216,6 +217,7 @@ def _changed(text: str, changes: list[tuple[int, int, str]]) -> str:
 
 MAX_SET_AGAIN = 40
 _STATEMENT_END = re.compile(r"[;\n]")
+_USED = re.compile(rf"(?<![\w.]){_NAME[Language.POWERSHELL]}(?![\w:]|\s{{0,10}}[+-]?=(?!=)|\.length\b)", re.IGNORECASE)
 _ASSIGNED = re.compile(
     rf"(?<![\w.$]){_NAME[Language.POWERSHELL]}\s{{0,10}}=(?!=)\s{{0,10}}(?:{LITERAL}(?=\s{{0,200}}(?:[;\n\r|}}]|$)))?",
     re.IGNORECASE,

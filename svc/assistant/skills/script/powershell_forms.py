@@ -16,6 +16,7 @@ _ALIAS = re.compile(
     rf"(?:-value\s{{1,10}})?{OPEN}?([A-Za-z][\w.-]{{1,60}}){CLOSE}?",
     re.IGNORECASE,
 )
+_CALLED = re.compile(rf"(?<![\w$.:\\-])([A-Za-z][\w.-]{{0,39}})(?=\s{{0,5}}(?:[($]|{OPEN}|\Z))")
 _RIGHT_TO_LEFT = re.compile(
     rf"(?:\[(?:system\.)?string\]::join\(\s{{0,5}}{OPEN}{CLOSE}\s{{0,5}},\s{{0,5}}|-join\s{{0,5}})?\({{0,4}}\s{{0,5}}"
     rf"\[regex\]::matches\(\s{{0,5}}{LITERAL}\s{{0,5}},\s{{0,5}}{OPEN}\.{CLOSE}\s{{0,5}},\s{{0,5}}{OPEN}righttoleft{CLOSE}\s{{0,5}}\)"
@@ -46,12 +47,10 @@ def aliases(text: str) -> str:
     found = {match[1].lower(): match[2] for match in list(_ALIAS.finditer(text))[:MAX_ALIASES]}
     if not found:
         return text
-    names = "|".join(re.escape(name) for name in sorted(found, key=len, reverse=True))
-    called = re.compile(rf"(?<![\w$.\-:\\])({names})(?=\s{{0,5}}[({OPEN}$])", re.IGNORECASE)
     plain = _ALIAS.sub("", text)
     pieces = re.split(f"({OPEN}[^{CLOSE}]*{CLOSE})", plain)
     return "".join(
-        piece if piece.startswith(OPEN) else called.sub(lambda match: found[match[1].lower()], piece)
+        piece if piece.startswith(OPEN) else _CALLED.sub(lambda match: found.get(match[1].lower(), match[1]), piece)
         for piece in pieces
     )
 

@@ -33,7 +33,7 @@ def test_newsletters_and_notices_are_not_flagged(half: str):
     assert share(hard_ham(half), (*FLAGGED, "spam")) <= 0.05
 
 
-@pytest.mark.parametrize("half", HALVES)
+@pytest.mark.parametrize("half", [*HALVES, "late"])
 def test_messy_traps_are_flagged_and_messy_ordinary_mails_are_not(half: str):
     assert share(messy_lures(half)) >= 0.85
     assert share(messy_ham(half), (*FLAGGED, "spam")) <= 0.05
