@@ -91,7 +91,7 @@ class _BehaviourPattern(msgspec.Struct, frozen=True):
         return self.pattern.search(text)
 
 
-class _CompiledRule(msgspec.Struct, frozen=True):
+class _CompiledBehaviour(msgspec.Struct, frozen=True):
     rule: BehaviourRule
     every: list[_BehaviourPattern]
     some: list[_BehaviourPattern]
@@ -105,10 +105,10 @@ class _CompiledRule(msgspec.Struct, frozen=True):
 
 
 @cache
-def _table() -> list[_CompiledRule]:
+def _table() -> list[_CompiledBehaviour]:
     behaviours = load("behaviours.toml", BehaviourTable, __package__).behaviours
     return [
-        _CompiledRule(one, *([_compiled(text) for text in texts] for texts in (one.all, one.any, one.none)))
+        _CompiledBehaviour(one, *([_compiled(text) for text in texts] for texts in (one.all, one.any, one.none)))
         for one in behaviours
     ]
 
