@@ -44,7 +44,7 @@ def few_word_signals(parsed: ParsedMail) -> Iterator[Signal]:
         yield Signal(name="ask_call", nature="fraud", points=points, words=words)
     if address := _address_to_write_to(parsed, text):
         words = f"asks to write to {address}, a free mail address that is not the sender's"
-        points = 3.5 if _AMOUNT.search(text) else 2.5
+        points = 3.5 if _AMOUNT.search(text) else 1.5
         yield Signal(name="ask_address", nature="fraud", points=points, words=words)
     if _SCAN.search(parsed.words.text[:_SHORT_CHARS]) and _has_picture(parsed):
         words = "asks to scan a code with a telephone, which hides where it leads"
