@@ -76,7 +76,7 @@ _SPACED_NAME = re.compile(
 )
 _COMMA_NAME = re.compile(rf"(?<=://)(?:[\w-]{{1,63}},){{1,5}}{_TOP}(?![,.])")
 _CUT_SLASH = re.compile(rf"(?<=://)[\w.{DOT}:-]{{1,200}}(?:[\[(]/[\])]?|/[\])])(?=\w)")
-_ENCODED_ADDRESS = re.compile(r"(?<![^\s\"'<>(,;\[])https?%3A%2F%2F[^\s\"'<>&]{3,2000}", re.IGNORECASE)
+_ENCODED_ADDRESS = re.compile(r"(?<![^\s\"'<>(,;\[])(?:\w{1,20}=)?https?%3A%2F%2F[^\s\"'<>&]{3,2000}", re.IGNORECASE)
 _TAIL_BRACKET = re.compile(rf"(?<={DOT})([A-Za-z0-9-]{{2,63}})\](?![\w.])")
 _AT = re.compile(
     rf"{_SPACE}{_OPEN}{_SPACE}(?:@|at|AT|At|et|ET|arroba){_SPACE}{_CLOSE}{_SPACE}(?=[\w-])|_at_(?=[\w-]{{1,63}}{DOT})"

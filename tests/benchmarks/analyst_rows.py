@@ -44,6 +44,8 @@ from tests.support.attack_sentences import (
     reported,
 )
 from tests.support.mail_variety.build import hard_ham, lures
+from tests.support.mail_variety.messy import messy_ham, messy_lures
+from tests.support.script_variety import obfuscated
 from tests.support.windows_hosts.measuring import Named, findings_of, named, severe, verdict_of
 from tests.support.windows_hosts.reading import scenarios
 from tests.svc.assistant.skills.attack_mapping.test_gates import named as named_of_sentence
@@ -189,6 +191,16 @@ def newsletters(half: Half) -> Measured:
     return _flagged_mails(hard_ham(half))
 
 
+def messy_phishing(half: Half) -> Measured:
+    """Lures as collections have them: other languages, odd encodings, senders that pass all checks."""
+    return _flagged_mails(messy_lures(half))
+
+
+def messy_mails(half: Half) -> Measured:
+    """Ordinary mails of the same languages and encodings that are flagged."""
+    return _flagged_mails(messy_ham(half))
+
+
 # Encodings and scripts
 
 
@@ -232,7 +244,9 @@ def _tried(decode: Callable[[str], bytes], text: str) -> str:
 def scripts(half: Half, *, language: str, kind: str) -> Measured:
     """Scripts of a kind that are flagged as malicious or suspicious."""
     folder = files("tests.svc.assistant.skills.script")
-    texts = tomllib.loads(folder.joinpath("samples", f"{language}_{half}.toml").read_text(encoding="utf-8"))[kind]
+    texts: dict[str, str] = dict(obfuscated(language, half)) if kind == "malicious" else {}
+    for name in (f"{language}_{half}.toml", f"{language}_fresh_{half}.toml"):
+        texts |= tomllib.loads(folder.joinpath("samples", name).read_text(encoding="utf-8"))[kind]
     return Measured(
         len(texts), shares_of([flagged(text, f"{name}.{ENDINGS[language]}") for name, text in texts.items()])
     )
@@ -308,6 +322,8 @@ def rows(python: Path | None) -> list[Row]:
         Row("reported sentences: technique in the first 5", 0.88, True, "constant 5", reported_sentences, mapping),
         Row("phishing flagged", 0.90, True, "always", marked, mail),
         Row("phishing flagged, without filters' verdicts", 0.85, True, "always", bare, mail),
+        Row("messy phishing flagged, without verdicts", 0.85, True, "always", messy_phishing, mail),
+        Row("messy ordinary mails flagged", 0.05, False, "always", messy_mails, mail),
         Row("newsletters and marketing flagged", 0.05, False, "always", newsletters, mail),
         Row("chains of 1 to 6 encodings decoded", 0.95, True, "base64, hex, %", decoded, f"{SKILLS}/decode"),
         *(

@@ -20,6 +20,7 @@ from svc.assistant.skills.mail.mailbox import split_mails
 from svc.assistant.skills.mail.score import SUSPICIOUS_POINTS, Judgement
 from svc.assistant.skills.mail.tool import judge_mail
 from tests.support.mail_variety.build import HALVES, hard_ham, lures
+from tests.support.mail_variety.messy import messy_ham, messy_lures
 
 FLAGGED = ("phishing", "fraud", "suspicious")
 _FILTERS = re.compile(
@@ -55,6 +56,9 @@ def _sets(traps: Path | None, ham: Path | None) -> Iterator[tuple[str, Iterator[
         yield f"{half}: traps", (raw for _, raw in lures(half, is_marked=True)), True
         yield f"{half}: traps without filters' verdicts", (raw for _, raw in lures(half, is_marked=False)), True
         yield f"{half}: newsletters and notices", (raw for _, raw in hard_ham(half)), False
+    for half in (*HALVES, "late"):
+        yield f"{half}: messy traps without verdicts", (raw for _, raw in messy_lures(half)), True
+        yield f"{half}: messy ordinary mails", (raw for _, raw in messy_ham(half)), False
 
 
 def _stored(path: Path) -> Iterator[bytes]:

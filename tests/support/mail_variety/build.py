@@ -23,7 +23,7 @@ from tests.support.mails import CONTENTS
 HALVES = ("open", "held")
 LURE_VARIANTS = 3
 LETTER_VARIANTS = 3
-_LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
+LINK = re.compile(r"\[([^\]]+)\]\(([^)\s]+)\)")
 _PLACE = re.compile(r"\{(\w+)\}")
 _FILES = {
     "html": ("Payment_Advice.html", "text/html", "page"),
@@ -95,14 +95,14 @@ def _loaded(name: str) -> dict[str, object]:
     return tomllib.loads(Path(__file__).with_name(name).read_text(encoding="utf-8"))
 
 
-_READERS = ("jana@novak-keramik-example.org", "phish@pot-example.org", "jose@monkeys-example.org")
+READERS = ("jana@novak-keramik-example.org", "phish@pot-example.org", "jose@monkeys-example.org")
 
 
-def _filled(text: str, values: dict[str, str]) -> str:
+def filled(text: str, values: dict[str, str]) -> str:
     return _PLACE.sub(lambda found: values.get(found[1], found[0]), text)
 
 
-def _values(random: Random, reader: str) -> dict[str, str]:
+def values_of(random: Random, reader: str) -> dict[str, str]:
     user, _, domain = reader.partition("@")
     return {
         "reader": reader, "user": user, "domain": domain, "n": str(random.randrange(10**7, 10**9)),
@@ -134,10 +134,10 @@ _FILLER = (
 
 
 def _lure(text: Text, random: Random, *, is_marked: bool) -> bytes:
-    reader = random.choice(_READERS)
-    values = _values(random, reader) | {"bad": _bad(random, reader, text.era)}
-    sender, body = _filled(text.sender, values), _filled(text.body, values).replace("<qr>", "")
-    page = _markup(body, random)
+    reader = random.choice(READERS)
+    values = values_of(random, reader) | {"bad": _bad(random, reader, text.era)}
+    sender, body = filled(text.sender, values), filled(text.body, values).replace("<qr>", "")
+    page = markup(body, random)
     if text.era == "new" and random.random() < 0.3:
         filler = " ".join(random.choice(_FILLER) for _ in range(40))
         style = random.choice(
@@ -150,23 +150,23 @@ def _lure(text: Text, random: Random, *, is_marked: bool) -> bytes:
     )  # fmt: skip
     form = random.choice(["html", "html", "both"]) if "](" in body else random.choice(["plain", "html"])
     content = _content(body, page, form, random)
-    fields = {name: _filled(value, values) for name, value in text.fields.items()}
-    return delivered(sender, _filled(text.subject, values), route, fields, _with_files(content, text.files), random)
+    fields = {name: filled(value, values) for name, value in text.fields.items()}
+    return delivered(sender, filled(text.subject, values), route, fields, with_files(content, text.files), random)
 
 
 def _notice(text: Text, random: Random) -> bytes:
-    reader = _READERS[0]
-    own, track = _own(text.sender, text.esp, random)
-    values = _values(random, reader) | {"own": own, "t": track, "partner": own}
-    body = _filled(text.body, values)
-    page = _markup(body, random) + _pixel(track)
+    reader = READERS[0]
+    own, track = own_links(text.sender, text.esp, random)
+    values = values_of(random, reader) | {"own": own, "t": track, "partner": own}
+    body = filled(text.body, values)
+    page = markup(body, random) + pixel(track)
     route = Route(provider=random.choice(["exchange", "gmail", "postfix"]), checks="pass", reader=reader, esp=text.esp)
     form = "plain" if "](" not in body else random.choice(["html", "both"])
     content = _content(body, page, form, random)
-    return delivered(text.sender, _filled(text.subject, values), route, {}, _with_files(content, text.files), random)
+    return delivered(text.sender, filled(text.subject, values), route, {}, with_files(content, text.files), random)
 
 
-def _own(sender: str, esp: str, random: Random) -> tuple[str, str]:
+def own_links(sender: str, esp: str, random: Random) -> tuple[str, str]:
     """A page of the sender and a link through the service that counts its clicks."""
     domain = sender.rpartition("@")[2].strip("> ")
     base = ".".join(domain.split(".")[-2:]) if not domain.endswith(".co.uk") else ".".join(domain.split(".")[-3:])
@@ -184,7 +184,7 @@ def _own(sender: str, esp: str, random: Random) -> tuple[str, str]:
     return f"https://www.{base}/{token[:6]}", hosts[esp]
 
 
-def _pixel(track: str) -> str:
+def pixel(track: str) -> str:
     return f'<img src="{html.escape(track)}&o=1" width="1" height="1" alt="">'
 
 
@@ -192,21 +192,21 @@ _PREHEADER = '<div style="display:none;max-height:0;overflow:hidden">{} ' + "&zw
 
 
 def _letter(letter: Letter, items: tuple[str, ...], random: Random) -> bytes:
-    reader = random.choice(_READERS)
+    reader = random.choice(READERS)
     chosen = random.sample(items, min(letter.count, len(items)))
     blocks = []
     for text in chosen:
-        own, track = _own(letter.sender, letter.esp, random)
+        own, track = own_links(letter.sender, letter.esp, random)
         values = {"own": own, "t": track, "partner": f"http://www.partner-{random.randrange(99)}-example.com/offer"}
-        blocks.append(_filled(text, values))
-    own, track = _own(letter.sender, letter.esp, random)
+        blocks.append(filled(text, values))
+    own, track = own_links(letter.sender, letter.esp, random)
     domain = letter.sender.rpartition("@")[2].strip("> ")
     foot = f"You receive this mail because you subscribed as {reader}. [Unsubscribe]({track}) | [www.{domain}]({track})"
     foot += f" | [Privacy]({own}) | [Advertise]({track})"
     if letter.images:
-        blocks = [f"[<image>]({_LINK.search(block)[2]})" for block in blocks if _LINK.search(block)]  # type: ignore[index]
+        blocks = [f"[<image>]({LINK.search(block)[2]})" for block in blocks if LINK.search(block)]  # type: ignore[index]
     body = "\n\n".join([*blocks, foot])
-    page = (_PREHEADER.format(letter.subject) if letter.hidden else "") + _markup(body, random) + _pixel(track)
+    page = (_PREHEADER.format(letter.subject) if letter.hidden else "") + markup(body, random) + pixel(track)
     if letter.forms:
         page += f'<form action="http://www.{domain}/subscribe.cgi"><input name="email"><input type=submit></form>'
         page += f"<script>document.write('<img src=http://ads.{domain}/b.gif>')</script>"
@@ -216,7 +216,7 @@ def _letter(letter: Letter, items: tuple[str, ...], random: Random) -> bytes:
     return delivered(letter.sender, letter.subject, route, {}, _content(body, page, form, random), random)
 
 
-def _markup(body: str, random: Random) -> str:
+def markup(body: str, random: Random) -> str:
     def anchor(found: re.Match[str]) -> str:
         shown = (
             '<img src="https://i.example.net/a.png" width=600 alt="">'
@@ -226,7 +226,7 @@ def _markup(body: str, random: Random) -> str:
         return f'<a href="{html.escape(found[2])}" style="color:#fff;background:#06f">{shown}</a>'
 
     pieces, last = [], 0
-    for found in _LINK.finditer(body):
+    for found in LINK.finditer(body):
         pieces += [html.escape(body[last : found.start()], quote=False), anchor(found)]
         last = found.end()
     text = "".join([*pieces, html.escape(body[last:], quote=False)])
@@ -238,10 +238,10 @@ def _markup(body: str, random: Random) -> str:
 
 
 def _content(body: str, page: str, form: str, random: Random) -> bytes:
-    plain = _LINK.sub(lambda found: f"{found[1].replace('<image>', '')} {found[2]}", body)
+    plain = LINK.sub(lambda found: f"{found[1].replace('<image>', '')} {found[2]}", body)
     parts = [_part("text/plain", plain, random)] if form in ("plain", "both") else []
     parts += [_part("text/html", page, random)] if form in ("html", "both") else []
-    return parts[0] if len(parts) == 1 else _multipart("alternative", parts)
+    return parts[0] if len(parts) == 1 else multipart("alternative", parts)
 
 
 def _part(kind: str, text: str, random: Random) -> bytes:
@@ -254,13 +254,13 @@ def _part(kind: str, text: str, random: Random) -> bytes:
     return f"Content-Type: {kind}; charset=utf-8\nContent-Transfer-Encoding: {encoding}\n\n".encode() + data
 
 
-def _multipart(kind: str, parts: list[bytes]) -> bytes:
+def multipart(kind: str, parts: list[bytes]) -> bytes:
     mark = f"----=_{kind}_{sum(map(len, parts))}"
     body = b"".join(b"--" + mark.encode() + b"\n" + part + b"\n" for part in parts)
     return f'Content-Type: multipart/{kind}; boundary="{mark}"\n\n'.encode() + body + f"--{mark}--".encode()
 
 
-def _with_files(content: bytes, files: tuple[str, ...]) -> bytes:
+def with_files(content: bytes, files: tuple[str, ...]) -> bytes:
     if not files:
         return content
     parts = [content]
@@ -271,4 +271,4 @@ def _with_files(content: bytes, files: tuple[str, ...]) -> bytes:
             f'Content-Disposition: attachment; filename="{name}"\n\n'
         )
         parts.append(head.encode() + base64.encodebytes(CONTENTS[stored]))
-    return _multipart("mixed", parts)
+    return multipart("mixed", parts)

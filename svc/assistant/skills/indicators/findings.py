@@ -32,7 +32,7 @@ class IndicatorFacts(Facts, frozen=True, kw_only=True, tag="indicator"):
 
     type: str
     """url, domain, ipv4, ipv4_cidr, ipv6, ipv6_cidr, email, xmpp, md5, sha1, sha224, sha256, sha384, sha512, ssdeep,
-    tlsh, imphash, authentihash, ja3, ja3s, pehash, vhash, telfhash, richhash,
+    tlsh, imphash, authentihash, ja3, ja3s, jarm, pehash, vhash, telfhash, richhash,
     richheaderhash, cve, attack_technique, attack_tactic,
     attack_software, attack_group, attack_mitigation, file_path, file_name, registry_key, mutex, named_pipe, bitcoin,
     ethereum, monero, asn, mac, user_agent, analytics_id or tlp."""

@@ -37,14 +37,16 @@ URL_WITHOUT_SCHEME = re.compile(
     rf"(?<![\w@./\\:{DOT}-])(?P<host>{_IPV4}|{_HOST_LABEL}(?:{_D}{_HOST_LABEL}){{1,10}})(?P<port>:\d{{1,5}})?/"
     r"[^\s<>\"'`{}|^\\]{1,4000}"
 )
+ADDRESS_LIST = re.compile(rf"(?:/\d{{1,2}})?(?:[/,;]{_IPV4}(?:/\d{{1,2}})?){{0,200}}")
+"""What follows the first address of several that slashes, commas or semicolons join."""
 NESTED_URL = re.compile(r"(?<=.)https?(?:://|%3A%2F%2F)[^\s&\"'<>]+", re.IGNORECASE)
 EMAIL = re.compile(
     rf"(?<![\w.+%-])(?P<local>[A-Za-z0-9_](?:[\w.+%'-]|{DOT}){{0,63}})@"
     rf"(?P<host>{_HOST_LABEL}(?:{_D}{_HOST_LABEL}){{1,10}}|\[{_IPV4}\]|\[(?i:IPv6):[0-9A-Fa-f:.]{{2,45}}\])(?![\w@]|-\w)"
 )
 IPV4 = re.compile(
-    rf"(?<![\w.{DOT}-])(?<![A-Za-z]/)(?P<ip>{_IPV4})(?:/(?P<bits>\d{{1,2}})(?![\w./])"
-    rf"|:(?P<port>\d{{1,5}})(?![\w:])|(?!\w|{_D}\d|-\d))"
+    rf"(?<![\w.{DOT}-])(?<![A-Za-z]/)(?<!==)(?P<ip>{_IPV4})(?:/(?P<bits>\d{{1,2}})(?![\w./])"
+    rf"|:(?P<port>\d{{1,5}})(?![\w:])|(?!\w|{_D}\d|-(?!{_IPV4}(?![\w.-]))\d))"
 )
 IPV4_AFTER_DASH = re.compile(rf"(?<=\d-)(?<!\w\w-)(?P<ip>{_IPV4})(?![\w-]|{_D}\d)")
 IPV6 = re.compile(
@@ -54,14 +56,32 @@ IPV6 = re.compile(
 DOMAIN = re.compile(
     rf"(?<![\w@{DOT}-])(?<![\w]\.)(?P<host>{_HOST_LABEL}(?:{_D}{_HOST_LABEL}){{1,10}})(?::(?P<port>\d{{1,5}})(?!\w))?(?![\w@]|-\w)"
 )
-HASH = re.compile(r"(?<![A-Za-z0-9])[0-9A-Fa-f]{32,128}(?![A-Za-z0-9])")
-LABELLED_HASH = re.compile(
-    r"\b(?P<label>imphash|import hash|authentihash|ja3s?(?![a-z0-9])|pehash|vhash"
-    r"|rich(?:[ _-]?header)?(?:[ _-]?hash)|ssdeep|tlsh|telfhash)"
-    r"[^A-Za-z0-9\n]{1,8}(?:is |hash )?[^A-Za-z0-9\n]{0,3}(?P<hash>[A-Za-z0-9/+:]{16,200})",
+HASH = re.compile(
+    r"(?:(?<![A-Za-z0-9])|(?<=\bmd5)|(?<=\bsha1)|(?<=\bsha256)|(?<=\bsha512))[0-9a-f]{32,128}(?![A-Za-z0-9])",
     re.IGNORECASE,
 )
-HASH_LABELS = ("imphash", "import hash", "authentihash", "ja3", "pehash", "vhash", "rich", "ssdeep", "tlsh", "telfhash")
+LABELLED_HASH = re.compile(
+    r"\b(?P<label>imp[ _-]?hash|import hash|authentihash|ja3s?(?![a-z0-9])|pehash|vhash"
+    r"|rich(?:[ _-]?header)?(?:[ _-]?hash)|ssdeep|tlsh|telfhash)"
+    r"(?:[ _-](?:hash|digest|fingerprint))?[^A-Za-z0-9\n]{1,8}(?:is |hash )?[^A-Za-z0-9\n]{0,3}"
+    r"(?P<hash>[A-Za-z0-9/+:]{16,200})",
+    re.IGNORECASE,
+)
+HASH_LABELS = (
+    "imphash",
+    "imp hash",
+    "imp_hash",
+    "imp-hash",
+    "import hash",
+    "authentihash",
+    "ja3",
+    "pehash",
+    "vhash",
+    "rich",
+    "ssdeep",
+    "tlsh",
+    "telfhash",
+)
 SSDEEP = re.compile(r"(?<![\w/+:])(?P<block>\d{1,10}):[A-Za-z0-9/+]{3,64}:[A-Za-z0-9/+]{3,64}(?![\w/+:])")
 TLSH = re.compile(r"(?<![A-Za-z0-9])T1[0-9A-F]{70}(?![A-Za-z0-9])")
 CVE = re.compile(
@@ -75,7 +95,7 @@ COIN = re.compile(
     r"|BC1)[02-9ac-hj-np-zAC-HJ-NP-Z]{11,71})"
     r"|(?P<ethereum>0x[0-9A-Fa-f]{40})|(?P<monero>[48][0-9AB][1-9A-HJ-NP-Za-km-z]{93}))(?![A-Za-z0-9])"
 )
-ASN = re.compile(r"[Aa][Ss][Nn]?(?P<gap> ?)(?P<number>\d{1,10})(?![A-Za-z0-9]|[.-]\d)")
+ASN = re.compile(r"[Aa][Ss][Nn]?(?P<gap>:? ?)(?P<number>\d{1,10})(?![A-Za-z0-9]|[.-]\d)")
 MAC = re.compile(
     r"(?<![A-Za-z0-9:.-])(?:[0-9A-Fa-f]{2}(?P<sep>[:-])(?:[0-9A-Fa-f]{2}(?P=sep)){4}[0-9A-Fa-f]{2}"
     r"|[0-9a-fA-F]{4}\.[0-9a-fA-F]{4}\.[0-9a-fA-F]{4})"
@@ -103,6 +123,12 @@ USER_AGENT = re.compile(
     r"|(?<![\w/.])(?:curl|Wget|python-requests|Python-urllib|aiohttp|Go-http-client|libwww-perl|okhttp"
     r"|Java|sqlmap|Nikto|masscan|zgrab|Nmap Scripting Engine|WinHTTP|"
     r"PowerShell|axios|node-fetch|HeadlessChrome|Ruby|GuzzleHttp|Apache-HttpClient|Hydra)/\d[\w.+-]{0,30}(?<![.])"
+)
+USER_AGENT_FIELD = re.compile(
+    r"(?<![\w-])user-agent ?: ?[\"']?"
+    r"(?P<agent>(?!mozilla/)[A-Za-z][\w.-]{1,40}(?:[/ ]v?\d[\w.]{0,20})?(?: \([^()\n]{1,200}\))?)"
+    r"(?=[ \t]{0,5}(?:$|[\"';,|]))",
+    re.IGNORECASE | re.MULTILINE,
 )
 VERSION = re.compile(
     r"(?<![\w-])(?P<word>[A-Za-z]{1,16})[\s:=(\"']{0,3}v?\.?(?P<number>\d{1,5}(?:\.\d{1,5}){3})(?![\w]|\.\d)"
@@ -187,7 +213,7 @@ def _is_camel(label: str) -> bool:
 
 def trimmed_url(url: str, *, is_listed: bool) -> str:
     """A URL without the punctuation of the sentence around it. ``is_listed``: it is an item of a list with commas."""
-    cut = re.search(r",(?=[A-Za-z]{2,6}://)", url)
+    cut = re.search(r"[,;](?=[A-Za-z]{2,6}://)", url)
     url = url[: cut.start()] if cut else url
     tail = _LISTED_WORDS.search(url)
     url = url.partition(",")[0] if is_listed else url[: tail.start()] if tail and "?" not in url else url
@@ -197,6 +223,9 @@ def trimmed_url(url: str, *, is_listed: bool) -> str:
             last in ")]" and url.count(last) > url.count("([".__getitem__(last == "]"))
         ):
             url = url[:-1]
+            continue
+        if url.endswith(("__", "~~")):  # of Markdown
+            url = url[:-2]
             continue
         break
     for closing, opening in (")(", "]["):
@@ -299,7 +328,7 @@ def domain_scope(name: str) -> Scope:
     return "common" if tails & words().common_domains else "public"
 
 
-HASH_KINDS = {32: "md5", 40: "sha1", 56: "sha224", 64: "sha256", 96: "sha384", 128: "sha512"}
+HASH_KINDS = {32: "md5", 40: "sha1", 56: "sha224", 62: "jarm", 64: "sha256", 96: "sha384", 128: "sha512"}
 
 
 def hash_kind(text: str) -> str | None:

@@ -221,7 +221,7 @@ def _find_in_lines(text: str, ledger: _Ledger) -> None:
         ("file_path", "/" in text, unix_paths),
         ("named_pipe", "\\pipe\\" in text.lower(), _matches(looks.PIPE, 0)),
         ("mutex", "utex" in text or "Global\\" in text or "Local\\" in text or "MUTEX" in text, _mutexes),
-        ("user_agent", "/" in text, _matches(looks.USER_AGENT, 0)),
+        ("user_agent", "/" in text or "gent" in text or "GENT" in text, _user_agents),
         ("cve", "CVE" in text or "cve" in text or "Cve" in text, _cves),
         ("asn", "AS" in text or "as" in text, _asns),
         ("tlp", "TLP" in text or "tlp" in text or "Tlp" in text, _tlps),
@@ -246,6 +246,18 @@ def _find_labelled_hashes(text: str, ledger: _Ledger) -> None:
 
 def _matches(pattern: re.Pattern[str], group: int | str) -> Callable[[str], Iterator[tuple[int, str]]]:
     return lambda text: ((match.start(), match[group]) for match in pattern.finditer(text))
+
+
+def _user_agents(text: str) -> Iterator[tuple[int, str]]:
+    """Those of known programs anywhere, and any that a header field names, in the order of the text."""
+    known = [(match.start(), match[0]) for match in looks.USER_AGENT.finditer(text)]
+    starts = {start for start, _ in known}
+    named = [
+        (match.start("agent"), match["agent"])
+        for match in looks.USER_AGENT_FIELD.finditer(text)
+        if match.start("agent") not in starts
+    ]
+    yield from sorted([*known, *named])
 
 
 def _mutexes(text: str) -> Iterator[tuple[int, str]]:
@@ -304,6 +316,11 @@ def _blanked(text: str, spans: list[tuple[int, int]]) -> str:
     return blanked.getvalue()
 
 
+def _is_range(after: str) -> bool:
+    """Whether what follows an address makes it a range, or the first of several addresses, and not a URL."""
+    return after.lstrip("/").isdigit() or looks.ADDRESS_LIST.fullmatch(after) is not None
+
+
 def _find_urls(words: _UniqueWords, text: str, ledger: _Ledger) -> str:
     spans = []
     for match in looks.URL.finditer(text):
@@ -317,7 +334,8 @@ def _find_urls(words: _UniqueWords, text: str, ledger: _Ledger) -> str:
     for match in looks.URL_WITHOUT_SCHEME.finditer(text):
         is_address = looks.ipv4(match["host"]) is not None
         url = looks.trimmed_url(match[0], is_listed=False)
-        is_range = is_address and url[len(match["host"]) :].lstrip("/").isdigit() and not match["port"]
+        after = url[len(match["host"]) :]
+        is_range = is_address and not match["port"] and _is_range(after)
         if (
             is_range
             or not (is_address or looks.is_host(match["host"], is_certain=False))
@@ -330,6 +348,7 @@ def _find_urls(words: _UniqueWords, text: str, ledger: _Ledger) -> str:
 
 
 def _add_url(url: str, count: int, line: int, ledger: _Ledger, *, within: Within = "") -> None:
+    url = url.replace("&amp;", "&")  # as HTML writes it
     ledger.add("url", url, count, line, within=within)
     host, port = looks.host_and_port(url)
     _add_host(host, count, line, ledger, within="url", port=port)

@@ -143,6 +143,12 @@ def brands_in(text: str) -> list[Brand]:
     return found
 
 
+def everyday_brand(name: str) -> Brand | None:
+    """The company whose everyday word is all that a sender's name says."""
+    plain = folded(name[:100]).strip()
+    return next((brand for brand, _ in _everyday() if plain in brand.everyday), None)
+
+
 def brand_counts(text: str) -> dict[str, int]:
     """Count how often a long text (already folded) names each company; others are left out."""
     counts = {brand.name: len(pattern.findall(text)) for brand, pattern in _named_in(text)}

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 import msgspec
 
 from svc.assistant.skills.mail.brands import belongs_to, brand_counts, brand_named, brands_in, folded
+from svc.assistant.skills.mail.few_words import few_word_signals, is_anybodys
 from svc.assistant.skills.mail.findings import MailClass, MailNature
 from svc.assistant.skills.mail.first_contact import knows_recipient, opened
 from svc.assistant.skills.mail.html import Page
@@ -35,7 +36,7 @@ _FAR_LINK = 1.0  # of a letter's link that is not beside its core
 _BRAND_SHOWN = 4.0  # points of a link whose text shows a company's domain
 _MILD_TOGETHER = 3.0
 _LINKS_TOGETHER = 9.0
-_FORM_TOGETHER = 4.0
+_FORM_TOGETHER = 5.0
 _SPAM_TOGETHER = 4.5  # below SUSPICIOUS_POINTS: newsletters have the same signs
 _LETTER_SPAM = 2.0
 _NOTICE_TOGETHER = 2.0  # of the words of a notice whose links are the sender's own
@@ -63,14 +64,18 @@ def judge(parsed: ParsedMail) -> Judgement:
     ]
     is_borrowed = any(signal.points >= 1.5 and signal.name not in _EVERYDAY for signal in against)
     against += _word_signals(parsed, is_borrowed=is_borrowed)
-    against += [*_ask_signals(parsed), *_form_signals(parsed), *_attachment_signals(parsed)]
+    against += [*_ask_signals(parsed), *_form_signals(parsed), *_attachment_signals(parsed), *few_word_signals(parsed)]
     contacts = list(_first_contact_signals(parsed))
     if contacts:  # says it of the same link
         against = [signal for signal in against if signal.name != "link_lone" or signal.points > _PLAIN_LONE]
     against += contacts
     if parsed.is_letter and not any(_is_deception(signal) for signal in against):
         against = _limited(against, _WORDS_OF_A_LETTER)
-    favour = list(_favourable(parsed))
+    is_deceiving = any(_is_deception(signal) for signal in against if signal.name != "link_lone")
+    favour = [
+        msgspec.structs.replace(one, points=_LURE_CONFIRMED) if is_deceiving and one.name == "confirmed" else one
+        for one in _favourable(parsed)
+    ]
     signals = sorted(
         _bounded(against, _LETTER_SPAM if parsed.is_letter else _SPAM_TOGETHER), key=lambda signal: -signal.points
     )
@@ -80,6 +85,7 @@ def judge(parsed: ParsedMail) -> Judgement:
     )  # fmt: skip
 
 
+_LURE_CONFIRMED = -0.1  # of a domain from which somebody deceives: lures are sent from other people's mailboxes
 _WORDS_OF_A_LETTER = 2.9  # below CHECK_POINTS
 _DECEPTIONS = ("sender_", "link_", "brand_", "ask_", "auth_", "attachment", "html_secret", "words_disguised")
 _NEVER_NEWS = frozenset(["words_favour", "words_secrets", "words_mailbox"])
@@ -183,7 +189,7 @@ def _lone_link(parsed: ParsedMail) -> Iterator[Signal]:
         words = f"the only link leads to {foreign[0].org}, not to the sender"
         asks = any(hit.points >= 1 for hit in parsed.themes if hit.name not in _NEWS_THEMES)
         has_more = any(True for _ in _ask_signals(parsed))  # these say it of the same link
-        points = _PLAIN_LONE if has_more or not asks else 3.0
+        points = _PLAIN_LONE if has_more or not (asks or is_anybodys(parsed)) else 3.0
         yield Signal(name="link_lone", nature="phishing", points=points, words=words)
 
 
@@ -240,7 +246,7 @@ def _brand_signals(parsed: ParsedMail) -> Iterator[Signal]:
             (3.0 if is_ask and asks >= _CLEAR_ASK else 2.0 if is_ask else 1.5)
             if subject
             else 2.0
-            if counts.get(named, 0) >= 2
+            if counts.get(named, 0) >= 2 or (asks >= _CLEAR_ASK and not parsed.is_letter)
             else 1.0
         )
         words = f"mentions {named}, but the sender's domain is {sender.org or 'missing'}"
@@ -338,9 +344,11 @@ def _ask_signals(parsed: ParsedMail) -> Iterator[Signal]:
     strongest = max(
         parsed.theme("credentials"), parsed.theme("mailbox"), parsed.theme("payment"), parsed.theme("prize") + 1
     )
-    if not foreign and not is_real and strongest >= _HIDDEN_ASK:
+    least = _CLEAR_ASK if parsed.auth and not parsed.is_confirmed else _HIDDEN_ASK
+    if not foreign and not is_real and strongest >= least:
         counted = next((url.org for url in parsed.urls if is_bulk_sender(url.org)), "")
-        if counted and not parsed.is_letter:
+        is_pressing = not parsed.is_confirmed or bool(parsed.sender.claimed) or parsed.theme("urgency") >= 2
+        if counted and is_pressing and not parsed.is_letter:
             words = f"asks the recipient to act through {counted}, which hides where the link leads"
             yield Signal(name="ask_counted", nature="phishing", points=2.0, words=words)
     if not foreign:
@@ -377,7 +385,7 @@ def _form_signals(parsed: ParsedMail) -> Iterator[Signal]:
         ("image", 1.0, "the message is in an image, which was not read", has_unread_image(parsed)),
         ("padding", 2.5, "hidden text of another subject, longer than what is shown", _is_padded(page)),
         ("hidden", 1.0, "hidden text", len(page.hidden) > 300 and not page.hidden.isspace()),
-        ("picture", 1.0 if parsed.is_letter else 3.0, "almost no text, but a clickable image", _is_picture(parsed)),
+        ("picture", _picture_points(parsed), "almost no text, but a clickable image", _is_picture(parsed)),
         (
             "html_alone",
             0.3,
@@ -411,6 +419,16 @@ def _is_padded(page: Page) -> bool:
 _WORD = re.compile(r"[a-z]{4,30}")
 _PADDING_CHARS = 20_000
 _PADDING_WORDS = 40
+
+
+def _picture_points(parsed: ParsedMail) -> float:
+    """Newsletters of pictures have many links, and a foot that says who sent them."""
+    if parsed.is_letter:
+        return 1.0
+    return 4.0 if len(parsed.page.text.strip()) < _NO_FOOT_CHARS else 3.0
+
+
+_NO_FOOT_CHARS = 40
 
 
 def _is_picture(parsed: ParsedMail) -> bool:

@@ -10,7 +10,15 @@ from collections.abc import Iterator
 
 import msgspec
 
-from svc.assistant.skills.mail.brands import belongs_to, brand_in_host, brand_named, brands_in, folded, imitated_brand
+from svc.assistant.skills.mail.brands import (
+    belongs_to,
+    brand_in_host,
+    brand_named,
+    brands_in,
+    everyday_brand,
+    folded,
+    imitated_brand,
+)
 from svc.assistant.skills.mail.findings import MailNature
 from svc.assistant.skills.mail.links import (
     hosts,
@@ -61,7 +69,9 @@ def read_sender(mail: Mail) -> Sender:
     """Return the sender, the companies that its name claims to be, and the domains of the servers that sent for it."""
     address = mail.address("From")
     org = organisation(address.domain) if address.domain else ""
-    claimed = [brand for brand in brands_in(address.name) if not belongs_to(address.domain, brand)]
+    alone = everyday_brand(address.name) if address.domain not in hosts().free_mail else None
+    names = brands_in(address.name) or ([alone] if alone else [])
+    claimed = [brand for brand in names if not belongs_to(address.domain, brand)]
     to = mail.addresses("To", "Cc", "Delivered-To", "X-Original-To", "Envelope-To", "X-Envelope-To")
     return Sender(
         address=address, org=org, brand="" if org in hosts().free_mail else brand_in_host(address.domain),
@@ -140,8 +150,10 @@ _TENANT = ".onmicrosoft.com"  # a tenant of Microsoft's that has no domain of it
 
 def _points_of_name(address: Address, brand: str) -> float:
     """How much a company's name in a sender's says: a person's or a paper about it has other words, too."""
+    if folded(address.name).strip() in brand_named(brand).everyday:
+        return 3.0
     if _is_nothing_else(address.name, brand):
-        return 5.0
+        return 5.1
     if _is_person(address, brand):
         return 1.0
     return 1.0 if _PAPER.search(folded(address.name)) else 3.0

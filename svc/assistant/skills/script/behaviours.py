@@ -54,6 +54,8 @@ class BehaviourRule(msgspec.Struct, frozen=True):
     """Only in these; in all if there are none."""
     all: list[str] = []
     any: list[str] = []
+    none: list[str] = []
+    """Patterns of what makes it ordinary, anywhere in the script."""
 
     @property
     def own_severity(self) -> Severity:
@@ -89,10 +91,26 @@ class _BehaviourPattern(msgspec.Struct, frozen=True):
         return self.pattern.search(text)
 
 
+class _CompiledBehaviour(msgspec.Struct, frozen=True):
+    rule: BehaviourRule
+    every: list[_BehaviourPattern]
+    some: list[_BehaviourPattern]
+    none: list[_BehaviourPattern]
+
+    def first(self, text: str) -> re.Match[str] | None:
+        """Return the first match of the behaviour in normalised text, or None."""
+        match = _first_match(self.every, self.some, text)
+        is_ordinary = match is not None and any(pattern.first(text) for pattern in self.none)
+        return None if is_ordinary else match
+
+
 @cache
-def _table() -> list[tuple[BehaviourRule, list[_BehaviourPattern], list[_BehaviourPattern]]]:
+def _table() -> list[_CompiledBehaviour]:
     behaviours = load("behaviours.toml", BehaviourTable, __package__).behaviours
-    return [(one, [_compiled(text) for text in one.all], [_compiled(text) for text in one.any]) for one in behaviours]
+    return [
+        _CompiledBehaviour(one, *([_compiled(text) for text in texts] for texts in (one.all, one.any, one.none)))
+        for one in behaviours
+    ]
 
 
 def behaviour_count() -> int:
@@ -111,10 +129,11 @@ def behaviours_in(text: str, language: Language) -> Iterator[BehaviourMatch]:
     starts = [0]
     for _, line, _ in lines:
         starts.append(starts[-1] + len(line) + 1)
-    for behaviour, every, some in _table():
+    for compiled in _table():
+        behaviour = compiled.rule
         if behaviour.languages and language not in behaviour.languages:
             continue
-        match = _first_match(every, some, plain)
+        match = compiled.first(plain)
         if match is not None:
             index = max(0, sum(1 for start in starts if start <= match.start()) - 1)
             number, _, raw = lines[min(index, len(lines) - 1)]

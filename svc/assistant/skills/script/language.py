@@ -176,3 +176,18 @@ def called_command(prompt: str) -> int | None:
     if match is None or prompt.rstrip().count("\n", match.end()) >= MAX_CALLED_LINES:
         return None
     return match.end()
+
+
+_HELP = re.compile(
+    r"<#\s{0,20}\.(?:synopsis|description|notes)\b|^\s{0,20}#requires\b|\[cmdletbinding\s{0,5}\(|^\s{0,20}param\s{0,10}\(",
+    re.IGNORECASE | re.MULTILINE,
+)
+_REMARK = re.compile(
+    r"^[ \t]{0,40}(?:#|//|'|::|rem )[ \t]{0,5}(?!region)(?:[A-Za-z][\w'-]{0,30}[ ,.:]{1,3}){3}", re.MULTILINE
+)
+MIN_REMARKS = 3
+
+
+def is_documented(script: str) -> bool:
+    """Whether a script is written for others: with its own help or parameters, or with remarks in sentences."""
+    return _HELP.search(script) is not None or len(_REMARK.findall(script)) >= MIN_REMARKS

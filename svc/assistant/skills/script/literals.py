@@ -14,15 +14,23 @@ import base64
 import binascii
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from urllib.parse import unquote
 
 from svc.assistant.skills.decode.plausibility import text_of
 from svc.assistant.skills.script.language import Language
+from svc.assistant.skills.script.marks import CLOSE, LITERAL, OPEN, literal
+from svc.assistant.skills.script.powershell_forms import (
+    aliases,
+    bytes_as_text,
+    reversed_arrays,
+    reversed_by_matches,
+    without_split_options,
+)
 
-OPEN, CLOSE = "\ue000", "\ue001"
 _BETWEEN = "\ue002"  # in an opening sequence that nothing closes
-LITERAL = f"{OPEN}([^{OPEN}{CLOSE}]*){CLOSE}"
 MAX_ROUNDS = 12
+MIN_BROKEN_WORDS = 4  # between strings that variables hold
 MAX_VARIABLES = 400
 MAX_VALUE_CHARS = 200_000  # of a variable that replaces its uses
 MAX_TEXT_CHARS = 1_000_000  # of a script that grows by inserted variables
@@ -105,6 +113,8 @@ def evaluate_strings(text: str, language: Language) -> tuple[str, list[str]]:
     for _ in range(MAX_ROUNDS):
         before = text
         for name, rewrite in (*_REWRITERS[language], *_SHARED):
+            if rewrite is _concatenated and len(_BROKEN_WORD.findall(text)) >= MIN_BROKEN_WORDS:
+                names.append("words broken into pieces")
             changed = rewrite(text)
             if changed != text and len(changed) <= MAX_TEXT_CHARS:
                 text = changed
@@ -112,10 +122,6 @@ def evaluate_strings(text: str, language: Language) -> tuple[str, list[str]]:
         if text == before:
             break
     return text, list(dict.fromkeys(names))
-
-
-def _literal(value: str) -> str:
-    return OPEN + value.replace(OPEN, "").replace(CLOSE, "") + CLOSE
 
 
 _JOINED = re.compile(rf"{LITERAL}\s{{0,40}}[+&]\s{{0,40}}(?={OPEN})")
@@ -170,7 +176,52 @@ def _values(assigned: re.Pattern[str], text: str) -> dict[str, str]:
             unknown.add(name)
         elif len(values) < MAX_VARIABLES:
             values[name] = ((values.get(name, "") if is_longer else "") + value)[:MAX_VALUE_CHARS]
-    return {name: _literal(value) for name, value in values.items() if name not in unknown}
+    return {name: literal(value) for name, value in values.items() if name not in unknown}
+
+
+def _set_again(text: str) -> str:
+    """Insert what a variable of PowerShell holds that is set several times, up to where it is set the next time."""
+    places: dict[str, list[re.Match[str]]] = {}
+    for match in _ASSIGNED.finditer(text):
+        places.setdefault(match[1].lower(), []).append(match)
+    changes: list[tuple[int, int, str]] = []
+    for name, found in places.items():
+        if not 2 <= len(found) <= MAX_SET_AGAIN:
+            continue
+        for match, after in pairwise(found):
+            if match[2] is None or len(match[2]) > MAX_VALUE_CHARS:
+                continue
+            end = _STATEMENT_END.search(text, after.end())
+            stop = end.start() if end else len(text)
+            changes += [
+                (one.start(), one.end(), literal(match[2]))
+                for one in _USED.finditer(text, match.end(), stop)
+                if one[1].lower() == name
+            ]
+    return _changed(text, changes)
+
+
+def _changed(text: str, changes: list[tuple[int, int, str]]) -> str:
+    """Apply replacements that do not overlap, outside the marked strings only."""
+    inside = [(match.start(), match.end()) for match in re.finditer(LITERAL, text)]
+    pieces, last, at = [], 0, 0
+    for start, end, value in sorted(changes):
+        while at < len(inside) and inside[at][1] <= start:
+            at += 1
+        if start < last or (at < len(inside) and inside[at][0] < start):
+            continue
+        pieces += [text[last:start], value]
+        last = end
+    return "".join([*pieces, text[last:]])
+
+
+MAX_SET_AGAIN = 40
+_STATEMENT_END = re.compile(r"[;\n]")
+_USED = re.compile(rf"(?<![\w.]){_NAME[Language.POWERSHELL]}(?![\w:]|\s{{0,10}}[+-]?=(?!=)|\.length\b)", re.IGNORECASE)
+_ASSIGNED = re.compile(
+    rf"(?<![\w.$]){_NAME[Language.POWERSHELL]}\s{{0,10}}=(?!=)\s{{0,10}}(?:{LITERAL}(?=\s{{0,200}}(?:[;\n\r|}}]|$)))?",
+    re.IGNORECASE,
+)
 
 
 def _outside(text: str, change: Callable[[str], str]) -> str:
@@ -196,7 +247,7 @@ def _interpolated(text: str) -> str:
         name = (match[1] or match[2] or match[3]).lower()
         return values.get(name, match[0]) if name in values and "$" not in values[name] else match[0]
 
-    return re.sub(LITERAL, lambda match: _literal(_INTERPOLATED.sub(put_in, match[1])), text)
+    return re.sub(LITERAL, lambda match: literal(_INTERPOLATED.sub(put_in, match[1])), text)
 
 
 _FORMAT = re.compile(
@@ -249,18 +300,18 @@ def _without_ticks(text: str) -> str:
 def _formatted(match: re.Match[str]) -> str:
     values = re.findall(LITERAL, match[2])
     filled = re.sub(r"\{(\d{1,3})\}", lambda m: values[int(m[1])] if int(m[1]) < len(values) else m[0], match[1])
-    return _literal(filled)
+    return literal(filled)
 
 
 def _replacement(match: re.Match[str]) -> str:
     old = re.sub(r"\\(.)", r"\1", match[2]) if "-" in match[0].split(CLOSE)[1] else match[2]
-    return _literal(match[1].replace(old, match[3])) if old else match[0]
+    return literal(match[1].replace(old, match[3])) if old else match[0]
 
 
 def _from_codes(match: re.Match[str]) -> str:
     if "char" not in match[0].lower():
         return match[0]
-    return _literal(_characters(re.findall(_NUMBER, match["codes"]), match["loop"] or ""))
+    return literal(_characters(re.findall(_NUMBER, match["codes"]), match["loop"] or ""))
 
 
 def _from_text_codes(match: re.Match[str]) -> str:
@@ -270,7 +321,7 @@ def _from_text_codes(match: re.Match[str]) -> str:
     is_hex = "16" in match["loop"]
     codes = [f"0x{piece.strip()}" if is_hex else piece.strip() for piece in pieces if piece.strip()]
     return (
-        _literal(_characters(codes, match["loop"])) if all(re.fullmatch(_NUMBER, code) for code in codes) else match[0]
+        literal(_characters(codes, match["loop"])) if all(re.fullmatch(_NUMBER, code) for code in codes) else match[0]
     )
 
 
@@ -289,7 +340,7 @@ def _picked(match: re.Match[str]) -> str:
     if (len(indexes) > 1 and not match["join"]) or max(indexes) >= len(match[1]):
         return match[0]
     tail = match[4] or ""
-    return _literal("".join(match[1][index] for index in indexes) + tail)
+    return literal("".join(match[1][index] for index in indexes) + tail)
 
 
 def _decoded(match: re.Match[str]) -> str:
@@ -298,14 +349,14 @@ def _decoded(match: re.Match[str]) -> str:
     except binascii.Error:
         return match[0]
     if match["encoding"].lower() == "unicode":
-        return _literal(data.decode("utf-16-le", "replace"))
+        return literal(data.decode("utf-16-le", "replace"))
     found = text_of(data)
-    return _literal(found[0]) if found else match[0]
+    return literal(found[0]) if found else match[0]
 
 
 def _known_values(text: str) -> str:
     for pattern, value in _KNOWN:
-        written = _literal(value).replace("\\", r"\\")  # as a template of re.sub
+        written = literal(value).replace("\\", r"\\")  # as a template of re.sub
         text = re.sub(f"(?:{pattern.pattern})(?={_PICKS_KNOWN.pattern})", written, text, flags=re.IGNORECASE)
     return text
 
@@ -344,35 +395,35 @@ def _vba_code(number: str) -> int:
 def _sign(written: str, code: int) -> str:
     """A line's end, a quote or the like, which people write as a code; a letter stays as it is ``written``."""
     char = _character(code)
-    return written if char.isalnum() or not char else _literal(char)
+    return written if char.isalnum() or not char else literal(char)
 
 
 def _js_decoded(match: re.Match[str]) -> str:
     if match[1].lower() != "atob":
         wide = re.sub(r"%u([0-9A-Fa-f]{4})", lambda code: _character(int(code[1], 16)), match[2])
-        return _literal(unquote(wide, errors="replace"))
+        return literal(unquote(wide, errors="replace"))
     try:
-        return _literal(base64.b64decode(match[2] + "=" * (-len(match[2]) % 4)).decode("latin-1"))
+        return literal(base64.b64decode(match[2] + "=" * (-len(match[2]) % 4)).decode("latin-1"))
     except binascii.Error:
         return match[0]
 
 
 def _all_replaced(match: re.Match[str]) -> str:
-    return _literal(match[1].replace(match[2], match[3]) if match[2] else match[1])
+    return literal(match[1].replace(match[2], match[3]) if match[2] else match[1])
 
 
 def _js_list(match: re.Match[str]) -> str:
     items = re.findall(LITERAL, match[1])
-    return _literal((match.groups()[-1] or "").join(reversed(items) if match["reverse"] else items))
+    return literal((match.groups()[-1] or "").join(reversed(items) if match["reverse"] else items))
 
 
 def _js_replacement(match: re.Match[str]) -> str:
     whole, plain, flags, fixed, new = match.groups()
     if plain is None:
-        return _literal(whole.replace(fixed, new, 1)) if fixed else match[0]
+        return literal(whole.replace(fixed, new, 1)) if fixed else match[0]
     if not re.fullmatch(r"[\w\s@#%&!~=,:;<>-]+", plain):
         return match[0]
-    return _literal(whole.replace(plain, new) if "g" in flags else whole.replace(plain, new, 1))
+    return literal(whole.replace(plain, new) if "g" in flags else whole.replace(plain, new, 1))
 
 
 Rewriter = tuple[str, Callable[[str], str]]
@@ -389,31 +440,37 @@ _SHARED: tuple[Rewriter, ...] = (
 _REWRITERS: dict[Language, tuple[Rewriter, ...]] = {
     Language.POWERSHELL: (
         ("backticks", _without_ticks),
+        ("aliases", aliases),
+        ("split strings", without_split_options),
+        ("reversal", reversed_by_matches),
+        ("reversal", reversed_arrays),
+        ("character codes", bytes_as_text),
         ("characters of known values", _known_values),
         ("character codes", _sub(_TEXT_CODES, _from_text_codes)),
         ("character codes", _sub(_CODES, _from_codes)),
         ("single characters", _sub(_CHAR, lambda match: _sign(match[0], _number(match[1])))),
-        ("character codes", _sub(_CHAR, lambda match: _literal(_character(_number(match[1]))))),
+        ("character codes", _sub(_CHAR, lambda match: literal(_character(_number(match[1]))))),
         ("the format operator", _sub(_FORMAT, _formatted)),
         ("replacement", _sub(_REPLACED, _replacement)),
-        ("reversal", _sub(_BACKWARDS, lambda match: _literal(match[1][::-1]))),
+        ("reversal", _sub(_BACKWARDS, lambda match: literal(match[1][::-1]))),
         ("characters of strings", _sub(_PICKED, _picked)),
         ("Base64", _sub(_FROM_BASE64, _decoded)),
         ("variables", _variables(Language.POWERSHELL)),
+        ("variables", _set_again),
         ("variables", _interpolated),
     ),
     Language.VBA: (
         ("line continuation", _sub(_VBA_CONTINUED, " ")),
         ("single characters", _sub(_VBA_CHR, lambda match: _sign(match[0], _vba_code(match[1])))),
-        ("character codes", _sub(_VBA_CHR, lambda match: _literal(_character(_vba_code(match[1]))))),
-        ("reversal", _sub(_VBA_REVERSE, lambda match: _literal(match[1][::-1]))),
+        ("character codes", _sub(_VBA_CHR, lambda match: literal(_character(_vba_code(match[1]))))),
+        ("reversal", _sub(_VBA_REVERSE, lambda match: literal(match[1][::-1]))),
         ("replacement", _sub(_VBA_REPLACE, _all_replaced)),
         ("variables", _variables(Language.VBA)),
     ),
     Language.JAVASCRIPT: (
-        ("character codes", _sub(_JS_CODES, lambda match: _literal(_characters(re.findall(_NUMBER, match[1]), "")))),
+        ("character codes", _sub(_JS_CODES, lambda match: literal(_characters(re.findall(_NUMBER, match[1]), "")))),
         ("unescape or atob", _sub(_JS_UNESCAPE, _js_decoded)),
-        ("reversal", _sub(_JS_REVERSE, lambda match: _literal(match[1][::-1]))),
+        ("reversal", _sub(_JS_REVERSE, lambda match: literal(match[1][::-1]))),
         ("joined arrays", _sub(_JS_LIST, _js_list)),
         ("joined arrays", _sub(_JS_SPLIT, _all_replaced)),
         ("replacement", _sub(_JS_REPLACE, _js_replacement)),

@@ -21,7 +21,8 @@ from svc.assistant.skills.script.javascript.evaluation import evaluate
 from svc.assistant.skills.script.javascript.hidden import hidden_in, is_hidden_text
 from svc.assistant.skills.script.javascript.signs import hides_code
 from svc.assistant.skills.script.language import Language, handovers, language_of
-from svc.assistant.skills.script.literals import CLOSE, EVALUATED, LITERAL, OPEN, evaluate_strings, marked, unmarked
+from svc.assistant.skills.script.literals import EVALUATED, evaluate_strings, marked, unmarked
+from svc.assistant.skills.script.marks import CLOSE, LITERAL, OPEN
 from svc.assistant.skills.script.markup import scripts_in
 from svc.assistant.skills.script.shell_words import expand_cmd, expand_shell
 

@@ -36,6 +36,7 @@ from svc.assistant.skills.script.language import (
     Language,
     called_command,
     ending_language,
+    is_documented,
     language_of,
     looks_like_script,
     script_in,
@@ -217,9 +218,9 @@ def _named(language: Language) -> str:
 
 
 def _is_short(script: str) -> bool:
-    """Whether a script has so few lines that a single behaviour is most of what it does."""
+    """Whether a script has so few lines that a single behaviour is most of what it does, and explains none of them."""
     lines = sum(1 for line in script.split("\n") if line.strip(" \t\r{}();"))
-    return lines <= MAX_SHORT_LINES and len(script) <= MAX_SHORT_CHARS
+    return lines <= MAX_SHORT_LINES and len(script) <= MAX_SHORT_CHARS and not is_documented(script)
 
 
 def _severity(verdict: ScriptVerdict, rules: Sequence[BehaviourRule]) -> Severity:

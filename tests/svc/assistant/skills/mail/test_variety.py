@@ -12,6 +12,7 @@ from svc.assistant.skills.mail.mailbox import PIECE_BYTES, split_mails
 from svc.assistant.skills.mail.tool import inspect, judge_mail
 from tests.support.growth import times_as_long
 from tests.support.mail_variety.build import HALVES, hard_ham, lures
+from tests.support.mail_variety.messy import messy_ham, messy_lures
 
 FLAGGED = ("phishing", "fraud", "suspicious")
 
@@ -30,6 +31,12 @@ def test_traps_of_many_kinds_are_flagged(half: str):
 @pytest.mark.parametrize("half", HALVES)
 def test_newsletters_and_notices_are_not_flagged(half: str):
     assert share(hard_ham(half), (*FLAGGED, "spam")) <= 0.05
+
+
+@pytest.mark.parametrize("half", [*HALVES, "late"])
+def test_messy_traps_are_flagged_and_messy_ordinary_mails_are_not(half: str):
+    assert share(messy_lures(half)) >= 0.85
+    assert share(messy_ham(half), (*FLAGGED, "spam")) <= 0.05
 
 
 LINE = b"From a@b.example Tue Mar 11 09:30:00 2025\n"

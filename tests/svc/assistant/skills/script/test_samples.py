@@ -10,9 +10,10 @@ import pytest
 from svc.assistant.findings import Finding, with_facts
 from svc.assistant.skills.script.findings import ScriptSummary
 from svc.assistant.skills.script.tool import inspect
+from tests.support.script_variety import obfuscated
 
 ENDINGS = {"javascript": "js", "powershell": "ps1"}
-LEAST_FOUND = 0.9  # of the malicious ones
+LEAST_FOUND = 0.8  # of the malicious ones
 MOST_FALSE = 0.1  # of the benign ones
 
 
@@ -21,7 +22,7 @@ def flagged(text: str, source: str) -> bool:
     return any(one.facts.verdict in ("malicious", "suspicious") for one in with_facts(findings, ScriptSummary))
 
 
-@pytest.mark.parametrize("half", ["open", "held"])
+@pytest.mark.parametrize("half", ["open", "held", "fresh_open", "fresh_held"])
 @pytest.mark.parametrize("language", ENDINGS)
 def test_malicious_scripts_are_flagged_and_benign_ones_are_not(language: str, half: str):
     path = files(__package__).joinpath("samples", f"{language}_{half}.toml")
@@ -30,5 +31,12 @@ def test_malicious_scripts_are_flagged_and_benign_ones_are_not(language: str, ha
     for kind, texts in samples.items():
         share[kind] = {name for name, text in texts.items() if flagged(text, f"{name}.{ENDINGS[language]}")}
     missed = samples["malicious"].keys() - share["malicious"]
-    assert len(missed) <= (1 - LEAST_FOUND) * len(samples["malicious"]), missed
+    assert len(share["malicious"]) >= LEAST_FOUND * len(samples["malicious"]), missed
     assert len(share["benign"]) <= MOST_FALSE * len(samples["benign"]), share["benign"]
+
+
+@pytest.mark.parametrize("half", ["open", "held"])
+@pytest.mark.parametrize("language", ENDINGS)
+def test_obfuscated_scripts_are_flagged(language: str, half: str):
+    missed = [name for name, text in obfuscated(language, half) if not flagged(text, f"{name}.{ENDINGS[language]}")]
+    assert missed == []
