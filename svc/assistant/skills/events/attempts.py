@@ -1,8 +1,10 @@
-"""Which events of audit logs are milder than a rule's action alone says: failed attempts, demotions and hardening.
+"""Which events of audit logs are milder than a rule's action alone says: failures, demotions, hardening, deployments.
 
 A rule for an audit log names an action. The same action is less than an incident if it failed, if the changed role was
-the stronger one before, or if a protection was turned on. Products record that in many forms, so it is decided here for
-all of them. A rule that looks at failures itself keeps its level.
+the stronger one before, or if a protection was turned on. A tool that deploys configuration makes and updates things
+all day; what it deletes or disables keeps its level, and so does everything above medium, because an agent's name can
+be forged. Products record that in many forms, so it is decided here for all of them. A rule that looks at failures
+itself keeps its level.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
+from svc.assistant.findings import Severity
 from svc.assistant.sigma.action_words import MAX_VALUE_CHARS, OFF, ON, changes, is_closing
 from svc.assistant.sigma.condition import Check, Every, Node, Not, Some
 from svc.assistant.sigma.engine import Rule
@@ -26,6 +29,7 @@ class Milder(StrEnum):
     FAILED = "Every one of these attempts failed."
     DEMOTION = "Each of these changes replaced a stronger role by a weaker one."
     HARDENING = "Each of these changes turned a protection on or restricted access."
+    DEPLOYMENT = "By their agent, a tool that deploys configuration made these changes, and none removed anything."
 
 
 _FAILURES = re.compile(
@@ -37,13 +41,26 @@ _FAILURES = re.compile(
 _OUTCOMES = re.compile(r"outcome|result|status|error|success|granted|decision|reason|code\Z", re.IGNORECASE)
 _STRONG = re.compile(r"admin|owner|super|root|power.?user|maintainer|manager|full", re.IGNORECASE)
 _PROTECTION = re.compile(
-    r"mfa|2fa|two.?(?:factor|step)|multi.?factor|2sv|sso|saml|approv|require|enforc|encrypt|protect|audit|logging|secure"
+    r"mfa|2fa|tfa|conditional.?access|two.?(?:factor|step)|multi.?factor|2sv|sso|saml|approv|require|enforc|encrypt|protect|audit|logging|secure"
     r"|passcode|password|waiting.?room|scan|restrict|firewall|magic.?dns|https|allow.?list|expir|sign.?out|alert",
     re.IGNORECASE,
 )
 _EVASION = frozenset(["defense-evasion", "stealth", "defense-impairment"])  # before and since ATT&CK 19
 _OPENING = re.compile(
     r"bypass|exempt|exclu|disable|skip|public|extern|guest|shar|anonym|without|less.?secure|legacy|reuse|forward|export",
+    re.IGNORECASE,
+)
+
+
+_DEPLOYERS = re.compile(
+    r"terraform|opentofu|pulumi|cloudformation|crossplane|argocd-|flux-|(?:helm|kustomize|source)-controller"
+    r"|config-connector|cdk-deploy|atlantis|ansible|githubactions|gitlab-runner|azure-?devops",
+    re.IGNORECASE,
+)
+"""Programs that create and update resources from a description of them, as their agents are called."""
+_AGENTS = ("useragent", "user_agent", "calleruseragent", "callersupplieduseragent", "rawuseragent", "ua")
+_REMOVAL = re.compile(
+    r"delet|remov|destroy|disabl|deactivat|stop|detach|purg|revok|suspend|leave|disassociat|schedule.?key",
     re.IGNORECASE,
 )
 
@@ -61,8 +78,9 @@ def milder(rule: Rule, event: Event) -> Milder | None:
         return Milder.HARDENING
     if not _EVASION.isdisjoint(rule.tactics) and changed and all(_is_turned_on(*change) for change in changed):
         what = _setting(event.fields)
-        return Milder.HARDENING if _PROTECTION.search(what) and not _OPENING.search(what) else None
-    return None
+        if _PROTECTION.search(what) and not _OPENING.search(what):
+            return Milder.HARDENING
+    return Milder.DEPLOYMENT if rule.severity is Severity.MEDIUM and is_deployment(event.fields) else None
 
 
 def _is_about_failures(rule: Rule) -> bool:
@@ -93,6 +111,14 @@ def _is_demotion(before: str, after: str) -> bool:
 
 def _is_turned_on(before: str, after: str) -> bool:
     return after.strip().lower() in ON and before.strip().lower() in OFF
+
+
+def is_deployment(fields: Mapping[str, str]) -> bool:
+    """Whether the agent is one that deploys configuration, and the action takes nothing away."""
+    if _REMOVAL.search(fields.get("Action", "")[:MAX_VALUE_CHARS]):
+        return False
+    agents = (value for name, value in fields.items() if name.rpartition(".")[2].lower() in _AGENTS)
+    return any(_DEPLOYERS.search(value[:MAX_VALUE_CHARS]) for value in agents)
 
 
 def _setting(fields: Mapping[str, str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 
+import msgspec
 import pytest
 
 from svc.assistant.findings import AnyFinding, Finding, Severity
@@ -48,10 +49,39 @@ def event(category: str = "", **fields: str) -> Event:
         ({"operation_detail": "Two-Factor Authentication: from Off to On"}, Milder.HARDENING),
         ({"operation_detail": "Two-Factor Authentication: from On to Off"}, None),
         ({"change_description": "Role changed from Administrator to End User"}, Milder.DEMOTION),
+        (
+            {"new_value": '{"mfa": true, "name": "a"}', "old_value": '{"mfa": false, "name": "a"}', "setting": "mfa"},
+            Milder.HARDENING,
+        ),
+        ({"new_value": '{"mfa": false}', "old_value": '{"mfa": true}', "setting": "mfa"}, None),
+        (
+            {
+                "new_value": '{"state": "enabled"}',
+                "old_value": '{"state": "enabledForReportingButNotEnforced"}',
+                "Target": "conditional access policy",
+            },
+            Milder.HARDENING,
+        ),
     ],
 )
 def test_why_an_event_is_milder_than_its_action(fields: dict[str, str], why: Milder | None):
     assert milder(rule(), event(**fields)) is why
+
+
+@pytest.mark.parametrize(
+    ("action", "agent", "level", "why"),
+    [
+        ("role_created", "APN/1.0 HashiCorp/1.0 Terraform/1.9.5", "medium", Milder.DEPLOYMENT),
+        ("role_created", "argocd-application-controller/v2.11", "medium", Milder.DEPLOYMENT),
+        ("role_deleted", "APN/1.0 HashiCorp/1.0 Terraform/1.9.5", "medium", None),
+        ("role_created", "APN/1.0 HashiCorp/1.0 Terraform/1.9.5", "high", None),
+        ("role_created", "aws-cli/2.17.32", "medium", None),
+    ],
+)
+def test_what_a_deployment_tool_creates_is_milder(action: str, agent: str, level: str, why: Milder | None):
+    created = event(Action=action, userAgent=agent)
+
+    assert milder(msgspec.structs.replace(rule(), level=level), created) is why
 
 
 def test_a_rule_about_failures_keeps_its_level():
