@@ -23,13 +23,18 @@ OUR_RULES = "The svc-jupyter maintainers"
 """The author of our rules; the level of others' rules is theirs."""
 
 
+MAX_COMMAND_CHARS = 4_000
+
+
 class Milder(StrEnum):
     """Why an event says less than its action."""
 
     FAILED = "Every one of these attempts failed."
     DEMOTION = "Each of these changes replaced a stronger role by a weaker one."
     HARDENING = "Each of these changes turned a protection on or restricted access."
-    DEPLOYMENT = "By their agent, a tool that deploys configuration made these changes, and none removed anything."
+    DEPLOYMENT = "By agent or name, a tool that deploys configuration made these changes, and none removed anything."
+    OWN = "Each of these accounts changed its own password."
+    MANAGED = "Management software started each of these programs from where it is installed."
 
 
 _FAILURES = re.compile(
@@ -59,6 +64,37 @@ _DEPLOYERS = re.compile(
 )
 """Programs that create and update resources from a description of them, as their agents are called."""
 _AGENTS = ("useragent", "user_agent", "calleruseragent", "callersupplieduseragent", "rawuseragent", "ua")
+_DEPLOYING_ACCOUNTS = re.compile(
+    r"(?:^|[^a-z])(?:terraform|pulumi|argocd|github-actions|gitlab-ci|jenkins|atlantis|azure-pipelines|scim"
+    r"|[a-z]{1,20}-?provisioning|dirsync|directory.?sync|hr-?sync|workday-?import)(?:[^a-z]|$)",
+    re.IGNORECASE,
+)
+"""Accounts of such tools and of provisioning, as they are usually named."""
+_MANAGEMENT = re.compile(
+    r"^[a-z]:\\(?:windows\\ccm\\ccmexec|actions-runner\\bin\\runner\.\w{1,20}|programdata\\chocolatey\\choco"
+    r"|program files(?: \(x86\))?\\(?:microsoft intune management extension|azureconnectedmachineagent|tanium|veeam"
+    r"|bigfix enterprise|puppet labs|zabbix agent[ \w]{0,3}|nsclient\+\+|admin arsenal|dell\\supportassistagent)"
+    r"\\[\w. \\-]{1,120})\.exe$"
+    r"|^/(?:usr|opt|sbin|library|home/runner)/(?:[\w.-]{1,40}/){0,6}(?:puppet|salt-minion|salt-call|chef-client"
+    r"|ansible[\w-]{0,20}|unattended-upgrade\w{0,4}|packagekitd|zabbix_agentd?2?|nrpe|nagios|munki\w{0,20}|jamf"
+    r"|managedsoftwareupdate|runner\.worker)$",
+    re.IGNORECASE,
+)
+"""Where software that deploys, backs up, monitors or builds is installed."""
+_FOREIGN = re.compile(
+    r"https?://|\\\\\w|-e(?:nc|ncodedcommand)\b|downloadstring|frombase64|/dev/tcp|comsvcs|\bsam\b|\bntds\b|lsass|mimikatz",
+    re.IGNORECASE,
+)
+"""What management software rarely needs on a command line."""
+_ACCOUNTS = (
+    ("actor.alternateId", "target.alternateId"),
+    ("initiatedBy.user.userPrincipalName", "targetResources.userPrincipalName"),
+    ("actor_user_id", "user_id"),
+    ("userIdentity.userName", "requestParameters.userName"),
+    ("actors.user.name", "resources.name"),
+    ("User", "Target"),
+)
+"""Fields with the account that acts and the one that is changed."""
 _REMOVAL = re.compile(
     r"delet|remov|destroy|disabl|deactivat|stop|detach|purg|revok|suspend|leave|disassociat|schedule.?key",
     re.IGNORECASE,
@@ -67,7 +103,11 @@ _REMOVAL = re.compile(
 
 def milder(rule: Rule, event: Event) -> Milder | None:
     """Return why an event of an audit log is milder than the action that one of our rules names; None if it is not."""
-    if rule.author != OUR_RULES or event.category or event.product in ("windows", "linux"):
+    if rule.author != OUR_RULES:
+        return None
+    if event.category == "process_creation":
+        return Milder.MANAGED if rule.severity is Severity.MEDIUM and _is_managed(event.fields) else None
+    if event.category or event.product in ("windows", "linux"):
         return None
     if event.fields.get("Outcome") == "failure" and not _is_about_failures(rule):
         return Milder.FAILED
@@ -80,7 +120,11 @@ def milder(rule: Rule, event: Event) -> Milder | None:
         what = _setting(event.fields)
         if _PROTECTION.search(what) and not _OPENING.search(what):
             return Milder.HARDENING
-    return Milder.DEPLOYMENT if rule.severity is Severity.MEDIUM and is_deployment(event.fields) else None
+    if rule.severity is not Severity.MEDIUM:
+        return None
+    if _is_own_password(event.fields):
+        return Milder.OWN
+    return Milder.DEPLOYMENT if is_deployment(event.fields) else None
 
 
 def _is_about_failures(rule: Rule) -> bool:
@@ -118,7 +162,24 @@ def is_deployment(fields: Mapping[str, str]) -> bool:
     if _REMOVAL.search(fields.get("Action", "")[:MAX_VALUE_CHARS]):
         return False
     agents = (value for name, value in fields.items() if name.rpartition(".")[2].lower() in _AGENTS)
+    if _DEPLOYING_ACCOUNTS.search(fields.get("User", "")[:MAX_VALUE_CHARS]):
+        return True
     return any(_DEPLOYERS.search(value[:MAX_VALUE_CHARS]) for value in agents)
+
+
+def _is_own_password(fields: Mapping[str, str]) -> bool:
+    """Whether the action is a change of a password, and the account that acts is the one that is changed."""
+    if "password" not in fields.get("Action", "").lower():
+        return False
+    named = ((fields.get(actor), fields.get(target)) for actor, target in _ACCOUNTS)
+    return any(actor and actor == target for actor, target in named)
+
+
+def _is_managed(fields: Mapping[str, str]) -> bool:
+    """Whether software for management started the program, with nothing on its command line from elsewhere."""
+    if _FOREIGN.search(fields.get("CommandLine", "")[:MAX_COMMAND_CHARS]):
+        return False
+    return _MANAGEMENT.search(fields.get("ParentImage", "")[:MAX_VALUE_CHARS]) is not None
 
 
 def _setting(fields: Mapping[str, str]) -> str:

@@ -84,6 +84,40 @@ def test_what_a_deployment_tool_creates_is_milder(action: str, agent: str, level
     assert milder(msgspec.structs.replace(rule(), level=level), created) is why
 
 
+def test_what_an_account_for_deployment_creates_is_milder():
+    medium = msgspec.structs.replace(rule(), level="medium")
+
+    assert milder(medium, event(User="terraform@example.org")) is Milder.DEPLOYMENT
+    assert milder(medium, event(User="terrance@example.org")) is None
+
+
+def test_an_own_new_password_is_milder_than_that_of_another_account():
+    medium = msgspec.structs.replace(rule(), level="medium")
+    target = {"Action": "password_changed", "actor__alternateId": "eve@example.org"}
+
+    assert milder(medium, event(**target, target__alternateId="eve@example.org")) is Milder.OWN
+    assert milder(medium, event(**target, target__alternateId="root@example.org")) is None
+
+
+@pytest.mark.parametrize(
+    ("parent", "command", "why"),
+    [
+        (r"C:\Windows\CCM\CcmExec.exe", "powershell.exe -ExecutionPolicy Bypass -File a.ps1", Milder.MANAGED),
+        (r"C:\Program Files\Zabbix Agent 2\zabbix_agent2.exe", "sc query spooler", Milder.MANAGED),
+        ("/opt/puppetlabs/puppet/bin/puppet", "systemctl restart rsyslog", Milder.MANAGED),
+        (r"C:\Windows\CCM\CcmExec.exe", "powershell.exe -enc SQBFAFgA", None),
+        (r"C:\Windows\CCM\CcmExec.exe", "msiexec /i http://203.0.113.9/a.msi", None),
+        (r"C:\Users\eve\Windows\CCM\CcmExec.exe", "sc query spooler", None),
+        ("/tmp/puppet", "systemctl restart rsyslog", None),
+    ],
+)
+def test_what_management_software_starts_is_milder(parent: str, command: str, why: Milder | None):
+    started = event("process_creation", ParentImage=parent, CommandLine=command)
+
+    assert milder(msgspec.structs.replace(rule(), level="medium"), started) is why
+    assert milder(rule(), started) is None
+
+
 def test_a_rule_about_failures_keeps_its_level():
     failed = event(Outcome="failure")
 

@@ -33,6 +33,14 @@ class Pair(msgspec.Struct, frozen=True):
         return hashlib.sha256(f"{self.log_type}/{self.name}".encode()).digest()[-1] % 2 == 1
 
 
+class Ordinary(msgspec.Struct, frozen=True):
+    """A kind of log, what was done, and the event of it, which nobody needs to look at."""
+
+    log_type: str
+    name: str
+    event: msgspec.Raw
+
+
 PAIRS = msgspec.json.Decoder(Pair).decode_lines(Path(__file__).with_name("pairs.jsonl").read_bytes())
 
 
@@ -99,7 +107,15 @@ def test_ordinary_work_is_told_from_attacks(*, is_held: bool, step: int):
     figures = _figures_of([pair for pair in ORDINARY if pair.is_held is is_held][::step])
 
     assert figures.recall >= 0.80, figures.missed
-    assert figures.false_alarms <= 0.15, figures.false
+    assert figures.false_alarms <= (0.10 if step == 1 else 0.15), figures.false
+
+
+def test_ordinary_events_stay_below_medium():
+    events = msgspec.json.Decoder(Ordinary).decode_lines(Path(__file__).with_name("ordinary_events.jsonl").read_bytes())
+    false = [f"{one.log_type}: {one.name}" for one in events if is_flagged(one.event)]
+
+    assert len(events) > 80
+    assert len(false) / len(events) <= 0.10, false
 
 
 def test_there_are_pairs_of_ordinary_work():
