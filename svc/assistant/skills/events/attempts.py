@@ -66,7 +66,7 @@ _DEPLOYERS = re.compile(
 _AGENTS = ("useragent", "user_agent", "calleruseragent", "callersupplieduseragent", "rawuseragent", "ua")
 _DEPLOYING_ACCOUNTS = re.compile(
     r"(?:^|[^a-z])(?:terraform|pulumi|argocd|github-actions|gitlab-ci|jenkins|atlantis|azure-pipelines|scim"
-    r"|[a-z]{1,20}-?provisioning|dirsync|directory.?sync|hr-?sync|workday-?import)(?:[^a-z]|$)",
+    r"|(?:user|account|okta|aad)-?provisioning|provisioner|dirsync|directory.?sync|hr-?sync|workday-?import)(?:[^a-z]|$)",
     re.IGNORECASE,
 )
 """Accounts of such tools and of provisioning, as they are usually named."""
@@ -75,7 +75,7 @@ _MANAGEMENT = re.compile(
     r"|program files(?: \(x86\))?\\(?:microsoft intune management extension|azureconnectedmachineagent|tanium|veeam"
     r"|bigfix enterprise|puppet labs|zabbix agent[ \w]{0,3}|nsclient\+\+|admin arsenal|dell\\supportassistagent)"
     r"\\[\w. \\-]{1,120})\.exe$"
-    r"|^/(?:usr|opt|sbin|library|home/runner)/(?:[\w.-]{1,40}/){0,6}(?:puppet|salt-minion|salt-call|chef-client"
+    r"|^/(?:usr|opt|sbin|library|home/runner)/(?:[\w./-]{1,200}/)?(?:puppet|salt-minion|salt-call|chef-client"
     r"|ansible[\w-]{0,20}|unattended-upgrade\w{0,4}|packagekitd|zabbix_agentd?2?|nrpe|nagios|munki\w{0,20}|jamf"
     r"|managedsoftwareupdate|runner\.worker)$",
     re.IGNORECASE,
