@@ -13,9 +13,12 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
+import msgspec
+
 MAX_FIELDS = 400
 MAX_VALUE_CHARS = 200
 MAX_CHARS = 1_000
+MAX_OBJECT_CHARS = 20_000
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _JOINED = (
@@ -67,7 +70,22 @@ _TEXTS = ("action", "target", "change_description", "operation_detail", "descrip
 ON = frozenset({"true", "on", "enabled", "required", "yes", "1", "enforced", "mandatory", "always", "active", "strict"})
 """What a setting is called that is turned on."""
 OFF = frozenset(
-    {"false", "off", "disabled", "optional", "no", "0", "none", "never", "inactive", "not_required", "not required", ""}
+    {
+        "false",
+        "off",
+        "disabled",
+        "optional",
+        "no",
+        "0",
+        "none",
+        "never",
+        "inactive",
+        "not_required",
+        "not required",
+        "enabledforreportingbutnotenforced",
+        "report_only",
+        "",
+    }
 )
 """What a setting is called that is turned off."""
 
@@ -123,10 +141,33 @@ def changes(fields: Mapping[str, str]) -> Iterator[tuple[str, str]]:
             plain = plain or {_known(other).plain: value for other, value in islice(fields.items(), MAX_FIELDS)}
             before = plain.get(old)
             if before is not None and before != after:
-                yield before[:MAX_VALUE_CHARS], after[:MAX_VALUE_CHARS]
+                yield from _differences(before, after)
     for name in _TEXTS:
         for found in _CHANGES.finditer(fields.get(name, "")[:MAX_VALUE_CHARS]):
             yield found[1], found[2]
+
+
+def _differences(before: str, after: str) -> Iterator[tuple[str, str]]:
+    """Yield the values themselves, or the members that differ if both are objects."""
+    if before.startswith("{") and after.startswith("{"):
+        old, new = _members(before), _members(after)
+        if old and new:
+            yield from ((old[name], value) for name, value in new.items() if old.get(name, value) != value)
+            return
+    yield before[:MAX_VALUE_CHARS], after[:MAX_VALUE_CHARS]
+
+
+@lru_cache(maxsize=100)
+def _members(text: str) -> dict[str, str]:
+    """Return the simple members of an object in JSON; none if it is not one or too long."""
+    if len(text) > MAX_OBJECT_CHARS:
+        return {}
+    try:
+        found = msgspec.json.decode(text, type=dict[str, object])
+    except msgspec.MsgspecError:
+        return {}
+    simple = ((name, value) for name, value in islice(found.items(), MAX_FIELDS) if isinstance(value, str | bool | int))
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in simple}
 
 
 @lru_cache(maxsize=5_000)

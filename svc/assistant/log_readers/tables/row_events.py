@@ -247,6 +247,8 @@ class RowEvents:
             if value := mapping.value(values, role):
                 if is_address:
                     value = address_of(value) or value
+                elif role == "query":
+                    value = value.rstrip(".") or value  # the root's dot, which rules for DNS names do not expect
                 for name in names:
                     fields[name] = value
         if category in ("webserver", "proxy"):

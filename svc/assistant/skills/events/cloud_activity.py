@@ -9,12 +9,14 @@ import re
 from collections import Counter
 from datetime import date
 from functools import cache
+from typing import NamedTuple
 
 import msgspec
 
 from svc.assistant.findings import Facts, Finding, Severity
 from svc.assistant.knowledge import load
 from svc.assistant.sigma.event import Event
+from svc.assistant.skills.events.attempts import Milder, is_deployment
 from svc.assistant.skills.events.evidence import Place, Span
 from svc.assistant.skills.events.findings import CloudCall, CloudIdentity, CloudLogin, CloudRefusals
 
@@ -58,13 +60,22 @@ class _Identity(msgspec.Struct):
     refused: Counter[str] = msgspec.field(default_factory=Counter)
 
 
+class _Call(NamedTuple):
+    """A risky call of an identity; ``is_deployment``: by the agent of a tool that deploys configuration."""
+
+    identity: str
+    call: str
+    is_refused: bool
+    is_deployment: bool
+
+
 class CloudActivity:
     """Counts CloudTrail records; ignores other logs."""
 
     def __init__(self) -> None:
         self.count: int = 0
         self._identities: dict[str, _Identity] = {}
-        self._risky: dict[tuple[str, str, bool], Span] = {}
+        self._risky: dict[_Call, Span] = {}
         self._consoles: dict[tuple[str, str, str], Span] = {}
 
     def add(self, event: Event) -> None:
@@ -90,7 +101,8 @@ class CloudActivity:
             _count(identity.refused, call)
         is_harmless = _READ_ONLY.search(fields.get("requestParameters.policyArn", "")) is not None
         if call in _table().calls and not is_harmless and len(self._risky) < MAX_IDENTITIES:
-            self._risky.setdefault((name, call, bool(error)), Span()).add(event)
+            called = _Call(name, call, is_refused=bool(error), is_deployment=is_deployment(fields))
+            self._risky.setdefault(called, Span()).add(event)
         if call == "signin:ConsoleLogin" and len(self._consoles) < MAX_IDENTITIES:
             result = fields.get("responseElements.ConsoleLogin", "")
             mfa = fields.get("additionalEventData.MFAUsed", "")
@@ -111,13 +123,15 @@ class CloudActivity:
         return [*found, *(self._who(name, identity, place) for name, identity in ranked)]
 
     @staticmethod
-    def _call(key: tuple[str, str, bool], span: Span, place: Place) -> Finding[CloudCall]:
-        name, call, is_refused = key
+    def _call(key: _Call, span: Span, place: Place) -> Finding[CloudCall]:
+        name, call, is_refused, is_deployed = key
         known = _table().calls[call]
+        is_milder = is_refused or (is_deployed and known.severity is Severity.MEDIUM)
+        by = " by a deployment tool" if is_deployed else ""
         return Finding(
-            title=f"{name} {'was denied' if is_refused else 'called'} {call} ({known.what})",
-            severity=Severity.LOW if is_refused and known.severity is not Severity.INFO else known.severity,
-            why="The call was denied." if is_refused else "",
+            title=f"{name} {'was denied' if is_refused else 'called'} {call}{by} ({known.what})",
+            severity=Severity.LOW if is_milder and known.severity is not Severity.INFO else known.severity,
+            why="The call was denied." if is_refused else Milder.DEPLOYMENT.value if is_milder else "",
             evidence=tuple(place.evidence(event) for event in span.events),
             techniques=tuple(known.techniques),
             facts=CloudCall(

@@ -26,6 +26,8 @@ _SUDO = re.compile(
 )
 _REFUSED = re.compile(r"^\s*(\S+) : (.*?(?:NOT in sudoers|not allowed|incorrect password)[^;]*);.*?COMMAND=(.*)$")
 _MESSAGES = (
+    (re.compile(r"^new user: name=([^,]+), UID=[1-9]\d{0,9}\b[^\n]{0,300}shell=/\S{0,20}bin/(?:nologin|false)\b"),
+     "account without a shell created", Severity.LOW, ("T1136.001",)),
     (re.compile(r"^new user: name=([^,]+)(?:, UID=0\b)?"), _USER_CREATED, Severity.MEDIUM, ("T1136.001",)),
     (re.compile(r"^delete user '?([^']+)'?"), "user deleted", Severity.MEDIUM, ("T1531",)),
     (re.compile(r"^add '([^']+)' to (?:shadow )?group '(?:sudo|wheel|root|admin)'"),

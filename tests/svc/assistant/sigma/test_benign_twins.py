@@ -15,6 +15,7 @@ GITHUB, SLACK, ASANA, NOTION = ("github", "audit"), ("slack", "audit"), ("asana"
 BOX, DROPBOX, ZOOM, ZENDESK = ("box", "events"), ("dropbox", "team_log"), ("zoom", "operation"), ("zendesk", "audit")
 TELEPORT, TAILSCALE, ONELOGIN = ("teleport", "audit"), ("tailscale", "audit"), ("onelogin", "onelogin.events")
 ATLAS, AWS, SUBLIME, NETSKOPE = ("mongodb", "atlas"), ("aws", "cloudtrail"), ("sublime", "audit"), ("netskope", "audit")
+ENTRA, DATADOG, GCP = ("azure", "auditlogs"), ("datadog", "audit"), ("gcp", "gcp.audit")
 AGENTS, OSQUERY = ("sentinelone", "activities"), ("", "osquery")
 Source = tuple[str, str]
 Fields = dict[str, str]
@@ -63,6 +64,27 @@ CASES: list[tuple[Source, Fields, Fields]] = [
     (DUO_ADMIN, {"action": "update_admin_factor_restrictions"}, {"action": "admin_login"}),
     (ATLAS, {"eventTypeName": "NETWORK_PERMISSION_ENTRY_ADDED", "whitelistEntry": "0.0.0.0/0"},
      {"eventTypeName": "PEER_CREATED"}),
+    (BOX, {"event_type": "ITEM_SHARED_UPDATE", "source.shared_link.access": "open"},
+     {"event_type": "ITEM_SHARED_UPDATE", "source.shared_link.access": "collaborators"}),
+    (TELEPORT, {"event": "lock.deleted"}, {"event": "mfa.add"}),
+    (TELEPORT, {"event": "session.command", "program": "curl", "argv": "-s\nhttp://192.0.2.9/a.sh"},
+     {"event": "session.command", "program": "curl", "argv": "--version"}),
+    (ENTRA, {"activityDisplayName": "Reset password (by admin)",
+             "targetResources.userPrincipalName": "adm.eve@example.org"},
+     {"activityDisplayName": "Reset password (by admin)", "targetResources.userPrincipalName": "adam@example.org"}),
+    (DATADOG, {"asset.type": "archive", "action": "deleted"}, {"asset.type": "archive", "action": "modified"}),
+    (DATADOG, {"asset.type": "api_key", "action": "created"},
+     {"asset.type": "api_key", "action": "created", "evt.actor.type": "API_KEY", "auth_method": "API_KEY"}),
+    (DATADOG, {"asset.type": "identity_provider", "action": "modified"},
+     {"asset.type": "dashboard", "action": "modified"}),
+    (AWS, {"eventName": "UpdateDetector", "requestParameters.enable": "false"},
+     {"eventName": "UpdateDetector", "requestParameters.enable": "true"}),
+    (AWS, {"eventName": "UpdateAssumeRolePolicy", "requestParameters.policyDocument": '{"Principal":{"AWS":"*"}}'},
+     {"eventName": "UpdateAssumeRolePolicy", "requestParameters.policyDocument": '{"Principal":{"Service":"a"}}'}),
+    (GCP, {"protoPayload.methodName": "v1.compute.firewalls.insert",
+           "protoPayload.request.sourceRanges": "10.0.0.0/8\n0.0.0.0/0"},
+     {"protoPayload.methodName": "v1.compute.firewalls.insert",
+      "protoPayload.request.sourceRanges": "10.0.0.0/8\n35.191.0.0/16"}),
     (BOX, {"event_type": "ACCESS_GRANTED"}, {"event_type": "ACCESS_REVOKED"}),
     (BOX, {"event_type": "DEVICE_TRUST_CHECK_FAILED"}, {"event_type": "ADD_LOGIN_ACTIVITY_DEVICE"}),
     (BOX, {"event_type": "CONTENT_WORKFLOW_UPLOAD_POLICY_VIOLATION"}, {"event_type": "UPLOAD"}),

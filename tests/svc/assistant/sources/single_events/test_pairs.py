@@ -33,6 +33,14 @@ class Pair(msgspec.Struct, frozen=True):
         return hashlib.sha256(f"{self.log_type}/{self.name}".encode()).digest()[-1] % 2 == 1
 
 
+class Ordinary(msgspec.Struct, frozen=True):
+    """A kind of log, what was done, and the event of it, which nobody needs to look at."""
+
+    log_type: str
+    name: str
+    event: msgspec.Raw
+
+
 PAIRS = msgspec.json.Decoder(Pair).decode_lines(Path(__file__).with_name("pairs.jsonl").read_bytes())
 
 
@@ -73,6 +81,8 @@ def test_their_benign_twins_stay_below_medium(figures: Figures):
 
 OTHERS = msgspec.json.Decoder(Pair).decode_lines(Path(__file__).with_name("other_pairs.jsonl").read_bytes())
 """Other actions and further products, written before the rules for actions of any service."""
+ORDINARY = msgspec.json.Decoder(Pair).decode_lines(Path(__file__).with_name("ordinary_work.jsonl").read_bytes())
+"""Attacks beside the ordinary work that looks like them: deployment, backup, monitoring, pipelines, self-service."""
 SHORT = 6
 
 
@@ -89,6 +99,28 @@ def test_actions_of_other_products_are_found_and_their_twins_are_not(*, is_held:
 
     assert figures.recall >= 0.80, figures.missed
     assert figures.false_alarms <= 0.10, figures.false
+
+
+@pytest.mark.parametrize("is_held", [False, True], ids=["open", "held"])
+@pytest.mark.parametrize("step", [SHORT, pytest.param(1, marks=pytest.mark.long)], ids=["short", "all"])
+def test_ordinary_work_is_told_from_attacks(*, is_held: bool, step: int):
+    figures = _figures_of([pair for pair in ORDINARY if pair.is_held is is_held][::step])
+
+    assert figures.recall >= 0.80, figures.missed
+    assert figures.false_alarms <= (0.10 if step == 1 else 0.15), figures.false
+
+
+def test_ordinary_events_stay_below_medium():
+    events = msgspec.json.Decoder(Ordinary).decode_lines(Path(__file__).with_name("ordinary_events.jsonl").read_bytes())
+    false = [f"{one.log_type}: {one.name}" for one in events if is_flagged(one.event)]
+
+    assert len(events) > 80
+    assert len(false) / len(events) <= 0.10, false
+
+
+def test_there_are_pairs_of_ordinary_work():
+    assert len({(pair.log_type, pair.name) for pair in ORDINARY}) == len(ORDINARY) > 240
+    assert len({pair.log_type for pair in ORDINARY}) >= 60
 
 
 def test_there_are_other_pairs_of_many_products():
