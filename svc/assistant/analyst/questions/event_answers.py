@@ -90,6 +90,13 @@ def asks_about_events(text: str) -> bool:
     return _PLAIN.issuperset(content_words(text)) and any(asks.search(text) for asks, _ in _PLAIN_ANSWERS)
 
 
+def is_plain(text: str) -> bool:
+    """Whether a question asks only what every log can be asked: who, when, from where, how many events, what X did."""
+    if _FAILED_LOGINS.search(text) or _DID.search(text):
+        return True
+    return _PLAIN.issuperset(content_words(text)) and any(asks.search(text) for asks, _ in _PLAIN_ANSWERS)
+
+
 def event_answer(
     text: str, findings: Sequence[AnyFinding], rules: Callable[[EventSubject], str]
 ) -> tuple[str, bool] | None:
