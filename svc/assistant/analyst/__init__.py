@@ -65,6 +65,7 @@ from svc.assistant.findings import (
     with_facts,
 )
 from svc.assistant.instruction_text.answer import distinct
+from svc.assistant.sigma.engine import Rule
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.skills.events.asked.findings import AskedRecords
 from svc.assistant.skills.events.findings import EventsSummary
@@ -205,6 +206,8 @@ class Analyst(Assistant):
             steps = self._alone(turn, requested)
         elif further.course.way is Way.TASK:
             steps = self._whole(turn, requested, further.known)
+        elif further.course.way is Way.RECORDS:
+            steps = self._whole(turn, requested)
         else:
             steps = further_steps(turn, requested, further, self, self._workers)
         async with aclosing(steps):
@@ -499,7 +502,7 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
             without_days(clause, left_out)
             or of_unread(clause, read_as, [name for result in examined for name in result.inputs])
             or of_name(clause, everything, rules, events, searched)
-            or (of_events(clause, findings, rules, events) if is_plain(clause.english) else None)
+            or _plain_answer(clause, findings, rules, events)
             or of_records(clause, everything, is_whole=True)
             or of_behaviour(clause, findings)
             or of_events(clause, findings, rules, events)
@@ -524,6 +527,14 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
         elif clause.kind is ClauseKind.OPEN and clause.is_yes_no and clause.is_general and examined:
             sentences.append(general(clause, findings, render.searched(examined)))
     return _Outcomes(contract, tuple(filter(None, sentences)))
+
+
+def _plain_answer(
+    clause: Clause, findings: Sequence[AnyFinding], rules: Sequence[Rule], events: str
+) -> Particular | None:
+    """The answer to what every log can be asked, if what was found answers it."""
+    found = of_events(clause, findings, rules, events) if is_plain(clause.english) else None
+    return found if found is not None and found.state is ClauseState.ANSWERED else None
 
 
 def _read_as(results: Sequence[SkillResult], findings: Sequence[AnyFinding]) -> list[str]:

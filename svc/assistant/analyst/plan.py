@@ -61,7 +61,7 @@ _FENCE = re.compile(r"```[^\n]{0,200}\n(.*?)(?:```|\Z)", re.DOTALL)
 _NEGATION = re.compile(
     r"\b(?:do not|don't|dont|without|no need to|never|except|instead of)(?: \w+){0,2} $", re.IGNORECASE
 )
-_EVENTS = "events"
+EVENTS = "events"
 _LOGINS = "auth_log"
 _OF_TEXTS = frozenset({"indicators", "token"})  # find values in any text, which does not say what happened
 _ALL_FILES = re.compile(
@@ -300,12 +300,12 @@ _TABLES = frozenset({"csv", "tsv", "jsonl", "json"})
 
 def _with_events(skills: Sequence[PlannedSkill], question: Question) -> list[PlannedSkill]:
     """The plan of a question about events: logs are read as such, not only by the skill whose word it contains."""
-    events, current = skill_named(_EVENTS), _current(question.files, question)
+    events, current = skill_named(EVENTS), _current(question.files, question)
     logs = [file for file in current if is_for(events, file)]
     asked = (
         [file for file in current if fits(events, file) or file.label in _TABLES] if RECORDS in question.options else []
     )
-    if not (logs or asked) or _EVENTS in question.disabled:
+    if not (logs or asked) or EVENTS in question.disabled:
         return list(skills)
     names = {file.name for file in logs}
     others = [one for one in skills if one.skill.name not in _OF_TEXTS or names.isdisjoint(c.name for c in one.calls)]

@@ -22,14 +22,15 @@ from svc.assistant.analyst.follow_ups.conversation import (
     same_question,
 )
 from svc.assistant.analyst.follow_ups.known import Known, known_of
-from svc.assistant.analyst.follow_ups.planned import lacks_disabled, names_new_task, planned_reply
+from svc.assistant.analyst.follow_ups.planned import lacks_disabled, names_new_task, planned_reply, skills_that_ran
 from svc.assistant.analyst.follow_ups.reading import MAX_CHARS, Ask, AskKind
 from svc.assistant.analyst.follow_ups.replies import accepted_logins, asks_for_logins, brief, reply_to
 from svc.assistant.analyst.follow_ups.scene import Scene, ShortAnswer, cannot_tell
 from svc.assistant.analyst.follow_ups.search import NAME_LINE, TOOL, Mentions
 from svc.assistant.analyst.follow_ups.wording import bulleted, listed
 from svc.assistant.analyst.format_types import AnswerFormat, RequestedFormat
-from svc.assistant.analyst.plan import PROMPT, Plan, PlannedSkill, Question, question_of
+from svc.assistant.analyst.plan import EVENTS, PROMPT, Plan, PlannedSkill, Question, question_of
+from svc.assistant.analyst.questions.record_questions import RECORDS
 from svc.assistant.analyst.questions.states import is_negated
 from svc.assistant.analyst.questions.things import SUMMARIES, about
 from svc.assistant.analyst.questions.time_words import says_when
@@ -95,7 +96,9 @@ async def further_question(turn: Turn, requested: RequestedFormat, tools: Tools)
         if lacks_disabled(plan, known, is_answered=is_answered):
             return FurtherQuestion(known=known, course=Course(way=Way.TASK))
     if course.way is Way.PLAN or (course.reply is not None and course.reply.status is AnswerStatus.NOT_ANSWERED):
-        _, plan = await tools.plan(turn, requested.prompt)
+        asked, plan = await tools.plan(turn, requested.prompt)
+        if RECORDS in asked.options and EVENTS in skills_that_ran(known):
+            return FurtherQuestion(known=known, course=Course(way=Way.RECORDS))
         if (course.ask is None or course.ask.kind in _LISTS) and names_new_task(plan, known):
             return FurtherQuestion(known=known, course=Course(way=Way.TASK))
         if course.way is Way.PLAN and await in_thread(is_general, question, turn.language, known):

@@ -147,7 +147,7 @@ ASKED = (
     _technique("AS-REP roasting", r"as-?rep ?-?roast\w*", "T1558.004", r"as-?rep"),
     _technique("pass the hash", r"pass[- ]the[- ]hash|pth\b", "T1550.002", r"pass.the.hash"),
     _technique("DCSync", r"dc ?-?sync\w*", "T1003.006", r"\bdcsync"),
-    _technique("cryptomining", r"(?:crypto|coin)? ?-?min(?:ing|ers?)\b|cryptojack\w*", "T1496", r"\bmin(?:er|ing)\b|coin"),
+    _technique("cryptomining", r"(?:crypto|coin)? ?-?min(?:ing|ers?)\b|cryptojack\w*", "T1496", r"\bmin(?:er|ing)\b"),
     _technique("ransomware", r"ransom\w*|encrypt(?:ed|ion) (?:of )?(?:our )?files", "T1486 T1490", r"\bransom"),
     _technique("a reverse shell", r"rev(?:erse)? ?-?shells?\b", "", r"\breverse shell"),
     _technique("a backdoor", r"back ?-?doors?\b", "T1505 T1543 T1546 T1547 T1136 T1098.004", r"\bbackdoor"),
