@@ -136,6 +136,10 @@ class _CsvLines:
         return line.replace("\x00", "").replace("\r", " ") + "\n"
 
 
+_LOGS_OF = {"1102": "Security", "104": "System"}
+"""The log of an event whose provider writes to several: the clearing of a log."""
+
+
 def _event(header: list[str], row: list[str], number: int) -> Event | None:
     found: dict[str, object] = {}
     for name, value in zip(header, row, strict=False):
@@ -148,7 +152,7 @@ def _event(header: list[str], row: list[str], number: int) -> Event | None:
         if isinstance(written := found.get(name), str) and _NAMED_MONTH.match(written):  # Kibana, in the browser's zone
             del found[name]
             found["EventTime"] = clock([written])(written, "") or written
-    found.setdefault("Channel", found.get("SourceName", "Security"))
+    found.setdefault("Channel", _LOGS_OF.get(str(found.get("EventID", "")), "") or found.get("SourceName", "Security"))
     if isinstance(written := found.get("EventTime"), str) and _LOCAL_TIME.match(written):
         found["EventTime"] = _local_time(written)
     message = found.get("Message")

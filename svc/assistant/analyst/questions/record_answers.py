@@ -29,7 +29,7 @@ from svc.untrusted.markup import code_span, escape, plural
 
 SHOWN = 6
 _NAME = re.compile(r"[\d.@\\/:_$-]")
-_RUN_COUNT = re.compile(r"run_?count", re.IGNORECASE)
+_RUN_COUNT = re.compile(r"run[ _]?count", re.IGNORECASE)
 _SECONDS = re.compile(r"(?:duration|elapsed)", re.IGNORECASE)
 _INTERNAL = re.compile(r"\b(?:internal|private)\b", re.IGNORECASE)
 
@@ -53,8 +53,20 @@ def record_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, boo
     if any(_NAME.search(word) for word in missing):
         return None  # a value that is in none of the records: the others do not answer the question
     if not told[0][0].facts.words and missing:
-        return None
+        return _without_words(clause, told[0][0], missing)
     return " ".join(text for _, text in told[:3]), is_whole
+
+
+_PLAIN_COLUMNS = frozenset({"account", "source", "destination", "signature", "port", "action", "host", "client"})
+
+
+def _without_words(clause: str, found: Finding[AskedRecords], missing: Sequence[str]) -> tuple[str, bool] | None:
+    """All values of a particular column, if no record has the words of the question, which may be verbs."""
+    particular = [one for one in found.facts.values if one.what not in _PLAIN_COLUMNS]
+    if not particular or WHEN.search(clause) or not (text := _values(clause, found)):
+        return None
+    words = ", ".join(map(_value, missing[:3]))
+    return f"{text} No record contains {words}: these are the values of all records.", False
 
 
 def _told(clause: str, found: Finding[AskedRecords]) -> str:
@@ -74,15 +86,25 @@ def _told(clause: str, found: Finding[AskedRecords]) -> str:
 _WHICH = re.compile(r"\W*(?:(?:and|so) )?(?:which|what|who|whose|list|show)\b", re.IGNORECASE)
 
 
+_PASSIVE = re.compile(r"\bwho (?:was|were|got|gets)\b|\bwhose\b", re.IGNORECASE)
+"""Asks to whom something was done: who did it is no answer."""
+
+
 def _values(clause: str, found: Finding[AskedRecords]) -> str:
     """The values of the columns that the question asks for."""
     facts = found.facts
     if is_polar(clause) or not facts.values:
         return ""
     parts = []
+    is_passive = _PASSIVE.search(clause) is not None
+    names = {one.what for one in facts.values} - ({"account", "source"} if is_passive else set())
     for what in dict.fromkeys(one.what for one in facts.values):
         mine = [one for one in facts.values if one.what == what]
+        if what not in names:
+            continue
         parts.append(f"{what}: {_listed(mine)}")
+    if not parts:
+        return ""
     when = f" {_span(facts)}." if WHEN.search(clause) else ""
     return f"**{'; '.join(parts)}** ({_about(found)}).{when}"
 
@@ -135,9 +157,13 @@ def _count(clause: str, found: Finding[AskedRecords]) -> str:
     if named := [one for one in facts.values if one.what == noun]:
         many = f"{len(named):,} different {noun}{'s' if len(named) != 1 else ''}"
         return f"**{many}** in {plural(facts.count, 'record')}{outcome}: {_listed(named)} ({_about(found)})."
+    if _RUNS.search(clause):
+        count = plural(facts.count, "record")
+        return f"**Cannot tell how often it ran:** {count} of it, but none states a count ({_about(found)})."
     return f"**{plural(facts.count, 'record')}**{outcome} ({_about(found)})."
 
 
+_RUNS = re.compile(r"\b(?:how (?:many times|often)|run ?count)\b", re.IGNORECASE)
 _COUNTED = {
     what: re.compile(rf"\bhow many (?:\w+ )?{words}\b", re.IGNORECASE)
     for what, words in (

@@ -7,7 +7,7 @@ is a value of the log is known only when it has been read, so all words that are
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date
 from functools import cache
 
@@ -65,7 +65,9 @@ OUTCOME_STOPPED = re.compile(
     r"\b(?:block\w*|den(?:y|ied)|drop(?:ped)?|reject\w*|prevent\w*|refus\w*|stopped|quarantin\w*)\b", re.IGNORECASE
 )
 SUCCEEDED = re.compile(
-    r"\bsuccess\w*|\bsucceed\w*|\bwork(?:ed)?\b|\bmanaged? to\b|\bget (?:the|it|any|to)\b", re.IGNORECASE
+    r"\bsuccess\w*|\b(?:get|got|gotten|broke|break|log(?:ged)?|sign(?:ed)?)[ -]?in\b"
+    r"|\bsucceed\w*|\bwork(?:ed)?\b|\bmanaged? to\b|\bget (?:the|it|any|to)\b",
+    re.IGNORECASE,
 )
 _FAILED = re.compile(r"\bfail\w*|\bunsuccessful\w*", re.IGNORECASE)
 _LISTS = re.compile(r"\b(?:which|what|who|whose|how many|list|show|any)\b", re.IGNORECASE)
@@ -79,7 +81,10 @@ WHEN = re.compile(
     r"\bwhen\b|\bsince when\b|\bwhat time\b|\b(?:first|last) (?:seen|run|executed|time)\b|\bat what\b", re.IGNORECASE
 )
 EXTERNAL = re.compile(
-    r"\b(?:which|what|any|how many)\b[^?]{0,40}\b(?:external|public|outside|internet|internal|private)\b", re.IGNORECASE
+    r"\b(?:which|what|any|how many)\b[^?]{0,20}\b(?:ips?|address(?:es)?|dsts?|srcs?|destinations?|sources?|hosts?"
+    r"|connections?|them|these|those|are|is)\b[^?]{0,20}\b(?:external|public|outside|internet|internal|private)\b"
+    r"|\b(?:external|public|internal|private) (?:ips?|address(?:es)?|hosts?)\b",
+    re.IGNORECASE,
 )
 _OWN_WORDS = frozenset(
     [
@@ -363,13 +368,15 @@ def record_question(clause: str) -> RecordQuestion | None:
     is_login = _LOGINS.search(clause) is not None and not asks_success(clause)
     asks = any(asked.search(clause) for asked in _ASKS) or asks_outcome(clause)
     columns = _columns_of(clause) if _ASKS_COLUMN.search(clause) or asks else {}
-    if (not columns and not asks) or (is_login and _OF_LOGINS.issuperset(columns)):
+    counts = COUNT.search(clause) is not None and bool(_words_of(clause))
+    if (not columns and not asks) or (is_login and not counts and _OF_LOGINS.issuperset(columns)):
         return None  # logins are counted by themselves, with what belongs together
     return RecordQuestion(
         clause=clause,
-        words=tuple(_words_of(clause)),
+        words=tuple(_words_of(clause, columns)),
         outcome=_outcome_of(clause),
         is_not_blocked=_CONNECTED.search(clause) is not None,
+        is_of_logins=asks_success(clause) and _LOGINS.search(clause) is not None,
         columns=columns,
     )
 
@@ -446,12 +453,13 @@ MENTION_WORDS = 3
 _ASKED_NOUN = re.compile(r"\b(?:which|what) ([a-z]{3,20})\b", re.IGNORECASE)
 
 
-def _words_of(clause: str) -> list[str]:
+def _words_of(clause: str, columns: Iterable[str] = ()) -> list[str]:
     """The words that may be values: all but those of the question itself."""
     found: dict[str, None] = {}
+    nouns = [pattern for what, pattern in _patterns() if what in columns]
     for token in _TOKEN.findall(_LOGINS.sub(" ", _NOUN_PHRASES.sub(" ", clause))):
         word = token.strip(".,:;?!'\"-/").lower()
-        if len(word) < 2 or word in _OWN_WORDS or (len(word) < 3 and not word.isdigit()):
+        if any(noun.fullmatch(word) for noun in nouns) or word in _OWN_WORDS or (len(word) < 3 and not word.isdigit()):
             continue
         found[word] = None
     return list(found)[:MAX_WORDS]

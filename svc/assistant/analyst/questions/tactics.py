@@ -87,7 +87,7 @@ _FILLING = frozenset(
 )
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class NamedBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     """What a clause asks for: its name, the tactics and techniques that show it, words in titles, and uses to name.
 
     ``uses_sudo``: what shows it in a log of logins is the use of sudo and su.
@@ -123,13 +123,15 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
 _DEFENSE = frozenset({"stealth", "defense-impairment", "defense-evasion"})
 
 
-def _tactic(name: str, words: str, *, uses_sudo: bool = False) -> Asked:
+def _tactic(name: str, words: str, *, uses_sudo: bool = False) -> NamedBehaviour:
     tactics = _DEFENSE if name == "defense-evasion" else frozenset({name})
-    return Asked(name=name, words=re.compile(rf"\b(?:{words})", re.IGNORECASE), tactics=tactics, uses_sudo=uses_sudo)
+    return NamedBehaviour(
+        name=name, words=re.compile(rf"\b(?:{words})", re.IGNORECASE), tactics=tactics, uses_sudo=uses_sudo
+    )
 
 
-def _technique(name: str, words: str, techniques: str, titles: str = "(?!)") -> Asked:
-    return Asked(
+def _technique(name: str, words: str, techniques: str, titles: str = "(?!)") -> NamedBehaviour:
+    return NamedBehaviour(
         name=name,
         words=re.compile(rf"\b(?:{words})", re.IGNORECASE),
         techniques=tuple(techniques.split()),
@@ -137,6 +139,7 @@ def _technique(name: str, words: str, techniques: str, titles: str = "(?!)") -> 
     )
 
 
+_MINERS = r"\bmin(?:er|ing)\b|bitcoin|crypto(?:currency|mining)"
 ASKED = (
     _technique("SQL injection", r"sqli\b|sql[- ]?inject\w*", "", r"\bsql injection"),
     _technique("a web shell", r"web ?-?shells?\b", "T1505.003", r"\bweb ?shell"),
@@ -147,7 +150,7 @@ ASKED = (
     _technique("AS-REP roasting", r"as-?rep ?-?roast\w*", "T1558.004", r"as-?rep"),
     _technique("pass the hash", r"pass[- ]the[- ]hash|pth\b", "T1550.002", r"pass.the.hash"),
     _technique("DCSync", r"dc ?-?sync\w*", "T1003.006", r"\bdcsync"),
-    _technique("cryptomining", r"(?:crypto|coin)? ?-?min(?:ing|ers?)\b|cryptojack\w*", "T1496", r"\bmin(?:er|ing)\b"),
+    _technique("cryptomining", r"(?:crypto|coin)? ?-?min(?:ing|ers?)\b|cryptojack\w*", "T1496", _MINERS),
     _technique("ransomware", r"ransom\w*|encrypt(?:ed|ion) (?:of )?(?:our )?files", "T1486 T1490", r"\bransom"),
     _technique("a reverse shell", r"rev(?:erse)? ?-?shells?\b", "", r"\breverse shell"),
     _technique("a backdoor", r"back ?-?doors?\b", "T1505 T1543 T1546 T1547 T1136 T1098.004", r"\bbackdoor"),
@@ -176,7 +179,7 @@ ASKED = (
 """Techniques first: their words are more particular."""
 
 
-def tactic_of(clause: str) -> Asked | None:
+def tactic_of(clause: str) -> NamedBehaviour | None:
     """What a clause asks for by a tactic or technique, if it asks for nothing else."""
     for one in ASKED:
         if (match := one.words.search(clause)) is not None:

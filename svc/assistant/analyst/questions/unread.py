@@ -18,7 +18,7 @@ from svc.untrusted.markup import code_span
 MAX_NAMED = 4
 
 
-class Place(msgspec.Struct, frozen=True):
+class EvidencePlace(msgspec.Struct, frozen=True):
     """A kind of evidence: its words in a question, what shows that it was read, and what to attach."""
 
     name: str
@@ -37,18 +37,18 @@ class Place(msgspec.Struct, frozen=True):
         return re.compile("|".join(self.read), re.IGNORECASE)
 
 
-class _Places(msgspec.Struct, frozen=True):
+class _EvidencePlaces(msgspec.Struct, frozen=True):
     """``unread.toml``."""
 
     source: str
     version: str
     date: date
-    places: list[Place]
+    places: list[EvidencePlace]
 
 
 @cache
-def _places() -> list[Place]:
-    return load("unread.toml", _Places, __package__).places
+def _places() -> list[EvidencePlace]:
+    return load("unread.toml", _EvidencePlaces, __package__).places
 
 
 _LOOKS_IN = re.compile(
@@ -61,7 +61,7 @@ _LOOKS_IN = re.compile(
 """What stands before the name of a place if the question is to look there."""
 
 
-def place_of(clause: str) -> Place | None:
+def place_of(clause: str) -> EvidencePlace | None:
     """The kind of evidence in which a clause asks to look."""
     for one in _places():
         if (match := one.asked.search(clause)) is not None:

@@ -224,7 +224,7 @@ def _asked(findings: Sequence[AnyFinding], summary: HostSummary) -> list[str]:
 _SHOWN_BY = {
     TraceKind.DOWNLOAD: r"\b(?:wget|curl|fetch|scp|sftp|bitsadmin|certutil|iwr|irm|Invoke-(?:WebRequest|RestMethod))\b"
     r"|Download(?:File|String)|Start-BitsTransfer",
-    TraceKind.DELETED: r"\b(?:rm|shred|unlink|del|erase|rmdir|Remove-Item|wevtutil cl|Clear-EventLog)\b|>\s*/var/log",
+    TraceKind.DELETED: r"\b(?:rm|shred|unlink|del|erase|rmdir|Remove-Item|wevtutil cl|Clear-EventLog)\b",
     TraceKind.SOCKET: r"/dev/(?:tcp|udp)/|\b(?:nc|ncat|socat|telnet|ssh)\b|https?://",
     TraceKind.NETWORK: r"/dev/(?:tcp|udp)/|\b(?:nc|ncat|socat|scp|rsync|rclone)\b|https?://",
     TraceKind.ACCOUNT: r"\b(?:useradd|adduser|usermod|passwd|net1? user|New-LocalUser|New-ADUser)\b",

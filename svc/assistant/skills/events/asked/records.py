@@ -69,16 +69,18 @@ class RecordQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     ``columns`` are patterns of the names of columns by what they hold, the best first. ``outcome``: only records that
     say ``allowed`` or ``blocked``; "" for all. ``is_not_blocked``: not those that say ``blocked``.
+    ``is_of_logins``: only logins.
     """
 
     clause: str
     words: tuple[str, ...] = ()
     outcome: str = ""
     is_not_blocked: bool = False
+    is_of_logins: bool = False
     columns: dict[str, tuple[str, ...]] = {}
 
 
-class _Group:
+class _RecordGroup:
     """The records with the same words."""
 
     def __init__(self) -> None:
@@ -88,7 +90,7 @@ class _Group:
         self.amounts: Counter[str] = Counter()
         self.times: list[RecordTime] = []
 
-    def merge(self, other: _Group) -> None:
+    def merge(self, other: _RecordGroup) -> None:
         self.span.merge(other.span)
         for what, counts in other.values.items():
             self.values.setdefault(what, Counter()).update(counts)
@@ -112,11 +114,13 @@ class AskedCollector:
             what: tuple(re.compile(rf"(?:{_joined(one)})$") for one in patterns)
             for what, patterns in question.columns.items()
         }
-        self._groups: dict[frozenset[str], _Group] = {}
+        self._groups: dict[frozenset[str], _RecordGroup] = {}
         self._total = 0
 
     def add(self, event: Event) -> None:
         """Count a record with the words that it contains."""
+        if self._question.is_of_logins and event.category != "authentication":
+            return
         self._total += 1
         outcome = outcome_of(event)
         state = outcome.partition(":")[0]
@@ -131,7 +135,7 @@ class AskedCollector:
         if group is None:
             if len(self._groups) >= MAX_GROUPS:
                 return
-            group = self._groups[found] = _Group()
+            group = self._groups[found] = _RecordGroup()
         group.span.add(event)
         for what, patterns in self._columns.items():
             for value in _values(event, patterns, self._words if what == "domain" else ()):
@@ -147,9 +151,9 @@ class AskedCollector:
         if not self._groups:
             return
         best = max(map(len, self._groups))
-        if not best and self._question.words and not self._countries:
+        if not best and self._question.words and not (self._countries or self._question.columns):
             return  # no record has a word of the question
-        chosen = _Group()
+        chosen = _RecordGroup()
         for words, group in self._groups.items():
             if len(words) == best:
                 chosen.merge(group)
@@ -186,7 +190,7 @@ def _top(counts: Counter[str]) -> list[tuple[str, int]]:
 
 def _pattern(word: str) -> re.Pattern[str]:
     """A word where a word begins; a longer one anywhere, as in the names of actions: ``FileDownloaded``."""
-    if _PLAIN_WORD.match(word) and len(word) > LONG_WORD:
+    if _PLAIN_WORD.match(word) and len(word) >= LONG_WORD:
         word = _ENDING.sub("", word)
     start = r"(?<![a-z0-9])" if len(word) < LONG_WORD or word[0].isdigit() else ""
     end = r"(?![a-z0-9])" if len(word) < LONG_WORD - 1 else r"(?![\d])" if word[-1].isdigit() else ""
@@ -231,7 +235,7 @@ _BETWEEN = re.compile(r"[ _-]")
 
 def _joined(pattern: str) -> str:
     """A pattern of the name of a column, for names as ``plain`` gives them."""
-    return re.sub(r"_\??", "", pattern)
+    return re.sub(r"[_-]\??", "", pattern)
 
 
 def _values(event: Event, patterns: Sequence[re.Pattern[str]], words: Sequence[object]) -> list[str]:
@@ -280,9 +284,16 @@ def _is_error(value: str) -> bool:
     )
 
 
-def _add_amounts(group: _Group, event: Event) -> None:
+MAX_NUMBER_CHARS = 40
+_IN_MESSAGE = "run count"  # plaso's message about a prefetch file
+_RUN_COUNT = re.compile(r"\brun count:? (\d{1,9})\b")
+
+
+def _add_amounts(group: _RecordGroup, event: Event) -> None:
     for name, value in event.fields.items():
-        if not value or len(value) > 40:
+        if _IN_MESSAGE in value and group.span.count <= 1 and (stated := _RUN_COUNT.search(value)) is not None:
+            group.times.append(RecordTime("run count", stated[1]))
+        if not value or len(value) > MAX_NUMBER_CHARS:
             continue
         column = plain(name)
         sort = _sort_of(column)
