@@ -229,7 +229,7 @@ _SHOWN_BY = {
     TraceKind.NETWORK: r"/dev/(?:tcp|udp)/|\b(?:nc|ncat|socat|scp|rsync|rclone)\b|https?://",
     TraceKind.ACCOUNT: r"\b(?:useradd|adduser|usermod|passwd|net1? user|New-LocalUser|New-ADUser)\b",
     TraceKind.GROUP: r"\b(?:usermod|gpasswd|groupadd|net1? (?:local)?group|Add-(?:LocalGroup|ADGroup)Member)\b",
-    TraceKind.PERSISTS: r"\b(?:crontab|systemctl enable|schtasks|New-ScheduledTask|sc create|reg add)\b|authorized_keys",
+    TraceKind.PERSISTS: r"\b(?:crontab|systemctl enable|schtasks|sc create|reg add)\b|authorized_keys",
     TraceKind.CREATED: r"\b(?:touch|mkdir|cp|mv|tee|New-Item|Out-File|Copy-Item)\b|>",
 }
 """What in a command shows an activity that the artefact does not record by itself."""

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -24,6 +23,7 @@ MAX_VALUES = 500  # different ones of a column in a group
 SHOWN = 50
 MAX_VALUE_CHARS = 300
 MAX_TIMES = 12
+MAX_LAYOUTS = 1_000  # sets of columns; logs have a few
 _ALLOWED = re.compile(
     r"\b(?:allow\w*|accept\w*|pass(?:ed)?|permit\w*|success\w*|succeeded|tunnel-?up|detect(?:ed)?|alert(?:ed)?|monitor\w*"
     r"|built|tcp_(?:miss|hit|tunnel|mem_hit|refresh\w*))\b",
@@ -99,6 +99,22 @@ class _RecordGroup:
         self.times = (self.times + other.times)[:MAX_TIMES]
 
 
+class _Layout:
+    """Which columns of records with the same columns hold what, the best first: found once for all of them."""
+
+    def __init__(self, names: Sequence[str], wanted: Mapping[str, Sequence[re.Pattern[str]]]) -> None:
+        named = [(name, _plain(name)) for name in names]
+        self.columns = {
+            what: [name for pattern in patterns for name, column in named if _is_column(pattern, column)]
+            for what, patterns in wanted.items()
+        }
+        self.actions = [name for pattern in _ACTION_COLUMNS for name, column in named if pattern.search(column)]
+        self.sums = [name for name, column in named if _BYTES.search(column) or _SECONDS.search(column)]
+        self.times = [name for name, column in named if _TIME_COLUMN.search(column)]
+        self.countries = [name for name, column in named if _COUNTRY_COLUMN.search(column)]
+        self.ports = [name for name, column in named if _PORT_COLUMN.match(column)]
+
+
 class AskedCollector:
     """Collects the records of one clause."""
 
@@ -110,10 +126,11 @@ class AskedCollector:
             for word in question.words
             if word.startswith(COUNTRY_IS)
         }
-        self._columns = {
+        self._wanted = {
             what: tuple(re.compile(rf"(?:{_joined(one)})$") for one in patterns)
             for what, patterns in question.columns.items()
         }
+        self._layouts: dict[tuple[str, ...], _Layout] = {}
         self._groups: dict[frozenset[str], _RecordGroup] = {}
         self._total = 0
 
@@ -122,29 +139,40 @@ class AskedCollector:
         if self._question.is_of_logins and event.category != "authentication":
             return
         self._total += 1
-        outcome = outcome_of(event)
+        layout = self._layout(event)
+        outcome = _outcome_of(event, layout)
         state = outcome.partition(":")[0]
         if (self._question.outcome and state != self._question.outcome) or (
             self._question.is_not_blocked and state == "blocked"
         ):
             return
         text = "\n".join((*event.fields.values(), event.host, event.excerpt))
-        found = frozenset(word for word, pattern in self._words if _has(word, pattern, text, event))
-        found |= {word for word, names in self._countries.items() if names & _countries(event)}
+        found = frozenset(word for word, pattern in self._words if _has(word, pattern, text, event, layout))
+        countries = {event.fields[name].lower() for name in layout.countries}
+        found |= {word for word, names in self._countries.items() if names & countries}
         group = self._groups.get(found)
         if group is None:
             if len(self._groups) >= MAX_GROUPS:
                 return
             group = self._groups[found] = _RecordGroup()
         group.span.add(event)
-        for what, patterns in self._columns.items():
-            for value in _values(event, patterns, self._words if what == "domain" else ()):
+        for what, names in layout.columns.items():
+            for value in _values(event, what, names):
                 counts = group.values.setdefault(what, Counter())
                 if len(counts) < MAX_VALUES or value in counts:
                     counts[value] += 1
         if outcome:
             group.outcomes[outcome] += 1
-        _add_amounts(group, event)
+        _add_amounts(group, event, layout)
+
+    def _layout(self, event: Event) -> _Layout:
+        names = tuple(event.fields)
+        found = self._layouts.get(names)
+        if found is None:
+            if len(self._layouts) >= MAX_LAYOUTS:
+                self._layouts.clear()
+            found = self._layouts[names] = _Layout(names, self._wanted)
+        return found
 
     def findings(self, place: Place) -> Iterator[Finding[Facts]]:
         """Yield what the records with the most words hold."""
@@ -202,30 +230,14 @@ _PLAIN_WORD = re.compile(r"[a-z]+\Z")
 _ENDING = re.compile(r"(?:ed|ing|es|s|e)\Z")
 
 
-def _countries(event: Event) -> frozenset[str]:
-    """The countries that a record states, in lower case."""
-    return frozenset(value.lower() for name, value in event.fields.items() if _is_country(name))
-
-
-@lru_cache(maxsize=4_096)
-def _is_country(name: str) -> bool:
-    return _COUNTRY_COLUMN.search(plain(name)) is not None
-
-
-def _has(word: str, pattern: re.Pattern[str], text: str, event: Event) -> bool:
+def _has(word: str, pattern: re.Pattern[str], text: str, event: Event, layout: _Layout) -> bool:
     if pattern.search(text):
         return True
     port = _PORTS.get(word)
-    return port is not None and any(value == port and _is_port(name) for name, value in event.fields.items())
+    return port is not None and any(event.fields[name] == port for name in layout.ports)
 
 
-@lru_cache(maxsize=4_096)
-def _is_port(name: str) -> bool:
-    return _PORT_COLUMN.match(plain(name)) is not None
-
-
-@lru_cache(maxsize=8_192)
-def plain(name: str) -> str:
+def _plain(name: str) -> str:
     """The name of a column in lower case, without what stands between its words."""
     return _BETWEEN.sub("", name.lower())
 
@@ -238,42 +250,39 @@ def _joined(pattern: str) -> str:
     return re.sub(r"[_-]\??", "", pattern)
 
 
-def _values(event: Event, patterns: Sequence[re.Pattern[str]], words: Sequence[object]) -> list[str]:
-    """The values of the first pattern that a column with a value has."""
-    for pattern in patterns:
-        for name, value in event.fields.items():
-            if value and value not in ("-", "N/A", "None") and _is_column(pattern, name):
-                return [one[:MAX_VALUE_CHARS] for one in value.split("\n") if one]
-        if pattern.pattern == "(?:host)$" and event.host:
-            return [event.host]
-    message = event.fields.get("message", "") if any("srcaddr" in one.pattern for one in patterns) else ""
+def _values(event: Event, what: str, names: Sequence[str]) -> list[str]:
+    """The values of the first column that has one; addresses also from a message."""
+    for name in names:
+        value = event.fields[name]
+        if value and value not in _UNSET:
+            return [one[:MAX_VALUE_CHARS] for one in value.split("\n") if one]
+    if what == "host" and event.host:
+        return [event.host]
+    message = event.fields.get("message", "") if what == "source" else ""
     return list(dict.fromkeys(_IN_TEXT.findall(message[:MAX_VALUE_CHARS])))
 
 
+_UNSET = frozenset({"-", "N/A", "None"})
 _IN_TEXT = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)")
 
 
-@lru_cache(maxsize=16_384)
-def _is_column(pattern: re.Pattern[str], name: str) -> bool:
-    lowered = plain(name)
-    return pattern.match(lowered) is not None or any(
-        pattern.match(lowered[at + 1 :]) is not None for at, char in enumerate(lowered) if char == "."
+def _is_column(pattern: re.Pattern[str], column: str) -> bool:
+    return pattern.match(column) is not None or any(
+        pattern.match(column[at + 1 :]) is not None for at, char in enumerate(column) if char == "."
     )
 
 
 _ACTION_COLUMNS = tuple(re.compile(rf"(?:{one})$") for one in _ACTIONS)
 
 
-def outcome_of(event: Event) -> str:
+def _outcome_of(event: Event, layout: _Layout) -> str:
     """``allowed: accept`` or ``blocked: deny``; "" if a record says neither."""
-    for pattern in _ACTION_COLUMNS:
-        for name, value in event.fields.items():
-            if not value or not pattern.search(plain(name)):
-                continue
-            if _BLOCKED.search(value) or _is_error(value):
-                return f"blocked: {value[:60]}"
-            if _ALLOWED.search(value):
-                return f"allowed: {value[:60]}"
+    for name in layout.actions:
+        value = event.fields[name]
+        if _BLOCKED.search(value) or _is_error(value):
+            return f"blocked: {value[:60]}"
+        if _ALLOWED.search(value):
+            return f"allowed: {value[:60]}"
     return ""
 
 
@@ -285,26 +294,18 @@ def _is_error(value: str) -> bool:
 
 
 MAX_NUMBER_CHARS = 40
-_IN_MESSAGE = "run count"  # plaso's message about a prefetch file
+MAX_MESSAGE_CHARS = 2_000
 _RUN_COUNT = re.compile(r"\brun count:? (\d{1,9})\b")
 
 
-def _add_amounts(group: _RecordGroup, event: Event) -> None:
-    for name, value in event.fields.items():
-        if _IN_MESSAGE in value and group.span.count <= 1 and (stated := _RUN_COUNT.search(value)) is not None:
-            group.times.append(RecordTime("run count", stated[1]))
-        if not value or len(value) > MAX_NUMBER_CHARS:
-            continue
-        column = plain(name)
-        sort = _sort_of(column)
-        if sort == "sum" and value.replace(".", "", 1).isdigit():
+def _add_amounts(group: _RecordGroup, event: Event, layout: _Layout) -> None:
+    for name in layout.sums:
+        value = event.fields[name]
+        if len(value) <= MAX_NUMBER_CHARS and value.replace(".", "", 1).isdecimal():
             group.amounts[name] += round(float(value))
-        elif sort == "time" and len(group.times) < MAX_TIMES and group.span.count <= 1:
-            group.times.append(RecordTime(name, value))
-
-
-@lru_cache(maxsize=4_096)
-def _sort_of(column: str) -> str:
-    if _BYTES.search(column) or _SECONDS.search(column):
-        return "sum"
-    return "time" if _TIME_COLUMN.search(column) else ""
+    if group.span.count > 1:
+        return
+    group.times += [RecordTime(name, event.fields[name]) for name in layout.times[:MAX_TIMES] if event.fields[name]]
+    message = event.fields.get("message", "")
+    if (stated := _RUN_COUNT.search(message[:MAX_MESSAGE_CHARS])) is not None:  # plaso's, about a prefetch file
+        group.times.append(RecordTime("run count", stated[1]))
