@@ -206,8 +206,6 @@ class Analyst(Assistant):
             steps = self._alone(turn, requested)
         elif further.course.way is Way.TASK:
             steps = self._whole(turn, requested, further.known)
-        elif further.course.way is Way.RECORDS:
-            steps = self._whole(turn, requested)
         else:
             steps = further_steps(turn, requested, further, self, self._workers)
         async with aclosing(steps):

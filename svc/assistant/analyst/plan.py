@@ -288,9 +288,14 @@ def make_plan(question: Question) -> Plan:
     )
 
 
+_LOGIN_TEXTS = frozenset({"authlog", "syslog", "journal", "log", "txt"})
+"""Types of files whose logins the skill for them reads."""
+
+
 def _is_about_events(question: Question, named: Sequence[SkillCandidate]) -> bool:
     """Whether logs are read as events, too; logins are in logs of every kind."""
-    is_of_logins = {one.skill.name for one in named} == {_LOGINS}
+    others = any(file.label not in _LOGIN_TEXTS for file in _current(question.files, question))
+    is_of_logins = others and {one.skill.name for one in named} == {_LOGINS}
     return is_of_logins or asks_about_events(question.glossed) or tactic_of(question.text) is not None
 
 
