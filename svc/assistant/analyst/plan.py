@@ -268,7 +268,7 @@ def make_plan(question: Question) -> Plan:
         skills = merged(skills, _by_content(question, has_skills=bool(skills)))
     elif not skills and not unsupported:
         skills = _by_content(question)
-    if RECORDS in question.options or _is_about_events(question, named):
+    if _is_about_events(question, named):
         skills = _with_events(skills, question)
     is_bare = not (skills or unsupported or question.files or has_paste(question))
     if is_bare and GENERAL.search(question.glossed) and may_describe(question.text) and describes(question.text):
@@ -294,9 +294,11 @@ _LOGIN_TEXTS = frozenset({"authlog", "syslog", "journal", "log", "txt"})
 
 def _is_about_events(question: Question, named: Sequence[SkillCandidate]) -> bool:
     """Whether logs are read as events, too; logins are in logs of every kind."""
-    others = any(file.label not in _LOGIN_TEXTS for file in _current(question.files, question))
-    is_of_logins = others and {one.skill.name for one in named} == {_LOGINS}
-    return is_of_logins or asks_about_events(question.glossed) or tactic_of(question.text) is not None
+    names = {one.skill.name for one in named}
+    if _LOGINS in names and names <= {_LOGINS, EVENTS}:
+        return any(file.label not in _LOGIN_TEXTS for file in _current(question.files, question))
+    is_asked = RECORDS in question.options or tactic_of(question.text) is not None
+    return is_asked or asks_about_events(question.glossed)
 
 
 _TABLES = frozenset({"csv", "tsv", "jsonl", "json"})

@@ -99,7 +99,7 @@ class _RecordGroup:
         self.times = (self.times + other.times)[:MAX_TIMES]
 
 
-class _Layout:
+class _HeldBy:
     """Which columns of records with the same columns hold what, the best first: found once for all of them."""
 
     def __init__(self, names: Sequence[str], wanted: Mapping[str, Sequence[re.Pattern[str]]]) -> None:
@@ -130,7 +130,7 @@ class AskedCollector:
             what: tuple(re.compile(rf"(?:{_joined(one)})$") for one in patterns)
             for what, patterns in question.columns.items()
         }
-        self._layouts: dict[tuple[str, ...], _Layout] = {}
+        self._layouts: dict[tuple[str, ...], _HeldBy] = {}
         self._groups: dict[frozenset[str], _RecordGroup] = {}
         self._total = 0
 
@@ -165,13 +165,13 @@ class AskedCollector:
             group.outcomes[outcome] += 1
         _add_amounts(group, event, layout)
 
-    def _layout(self, event: Event) -> _Layout:
+    def _layout(self, event: Event) -> _HeldBy:
         names = tuple(event.fields)
         found = self._layouts.get(names)
         if found is None:
             if len(self._layouts) >= MAX_LAYOUTS:
                 self._layouts.clear()
-            found = self._layouts[names] = _Layout(names, self._wanted)
+            found = self._layouts[names] = _HeldBy(names, self._wanted)
         return found
 
     def findings(self, place: Place) -> Iterator[Finding[Facts]]:
@@ -230,7 +230,7 @@ _PLAIN_WORD = re.compile(r"[a-z]+\Z")
 _ENDING = re.compile(r"(?:ed|ing|es|s|e)\Z")
 
 
-def _has(word: str, pattern: re.Pattern[str], text: str, event: Event, layout: _Layout) -> bool:
+def _has(word: str, pattern: re.Pattern[str], text: str, event: Event, layout: _HeldBy) -> bool:
     if pattern.search(text):
         return True
     port = _PORTS.get(word)
@@ -275,7 +275,7 @@ def _is_column(pattern: re.Pattern[str], column: str) -> bool:
 _ACTION_COLUMNS = tuple(re.compile(rf"(?:{one})$") for one in _ACTIONS)
 
 
-def _outcome_of(event: Event, layout: _Layout) -> str:
+def _outcome_of(event: Event, layout: _HeldBy) -> str:
     """``allowed: accept`` or ``blocked: deny``; "" if a record says neither."""
     for name in layout.actions:
         value = event.fields[name]
@@ -298,7 +298,7 @@ MAX_MESSAGE_CHARS = 2_000
 _RUN_COUNT = re.compile(r"\brun count:? (\d{1,9})\b")
 
 
-def _add_amounts(group: _RecordGroup, event: Event, layout: _Layout) -> None:
+def _add_amounts(group: _RecordGroup, event: Event, layout: _HeldBy) -> None:
     for name in layout.sums:
         value = event.fields[name]
         if len(value) <= MAX_NUMBER_CHARS and value.replace(".", "", 1).isdecimal():
