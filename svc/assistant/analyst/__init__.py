@@ -41,9 +41,13 @@ from svc.assistant.analyst.particulars import (
     named_values,
     of_behaviour,
     of_events,
+    of_name,
+    of_records,
+    of_unread,
     without_days,
 )
 from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, question_of
+from svc.assistant.analyst.questions.event_answers import is_plain
 from svc.assistant.analyst.structured_answer import formatted_answer, structured_answer
 from svc.assistant.collections.expanded import ExpandedFiles
 from svc.assistant.collections.expanding import UNPACKING_MODULE, Expansion
@@ -57,12 +61,16 @@ from svc.assistant.findings import (
     NamesSeen,
     Progress,
     ToolEvent,
+    kind_of,
     with_facts,
 )
 from svc.assistant.instruction_text.answer import distinct
+from svc.assistant.sigma.engine import Rule
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
+from svc.assistant.skills.events.asked.findings import AskedRecords
+from svc.assistant.skills.events.findings import EventsSummary
 from svc.assistant.skills.skill import Picture, Skill
-from svc.assistant.spool import SpoolWriter, collected
+from svc.assistant.spool import SpoolWriter, collected, of_kind
 from svc.assistant.turn import Answer, Assistant, Exchange, Step, Turn, WorkerLoad
 from svc.assistant.workers.job import JobEnd
 from svc.assistant.workers.mentions import mentioning_lines
@@ -478,7 +486,10 @@ class _Outcomes(msgspec.Struct, frozen=True):
 
 def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
     examined = [result for result in results if result.is_examined and not result.is_fallback]
-    findings = collected(*(result.findings for result in examined))
+    everything = collected(*(result.findings for result in examined))
+    findings = collected(one for one in everything if not isinstance(one.facts, AskedRecords))
+    read_as = _read_as(examined, everything)
+    searched = render.searched(examined)
     rules, events = matchable_rules(findings)
     lines = mentioning_lines(plan.files, named_values(plan.clauses, findings))
     particulars: dict[Clause, Particular] = {}
@@ -487,10 +498,16 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
         left_out = [gap for result in examined for gap in result.left_out]
         particular = (
             without_days(clause, left_out)
+            or of_unread(clause, read_as, [name for result in examined for name in result.inputs])
+            or of_name(clause, everything, rules, events, searched)
+            or _plain_answer(clause, findings, rules, events)
+            or of_records(clause, everything, is_whole=True)
             or of_behaviour(clause, findings)
             or of_events(clause, findings, rules, events)
             or for_clause(clause, answer_of, [result.skill for result in examined], findings)
         )
+        if particular is None or particular.state is ClauseState.CANNOT_TELL:
+            particular = of_records(clause, everything, is_whole=False) or particular
         if particular is not None:
             particulars[clause] = particular
     contract = contract_of(
@@ -508,6 +525,23 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
         elif clause.kind is ClauseKind.OPEN and clause.is_yes_no and clause.is_general and examined:
             sentences.append(general(clause, findings, render.searched(examined)))
     return _Outcomes(contract, tuple(filter(None, sentences)))
+
+
+def _plain_answer(
+    clause: Clause, findings: Sequence[AnyFinding], rules: Sequence[Rule], events: str
+) -> Particular | None:
+    """The answer to what every log can be asked, if what was found answers it."""
+    found = of_events(clause, findings, rules, events) if is_plain(clause.english) else None
+    return found if found is not None and found.state is ClauseState.ANSWERED else None
+
+
+def _read_as(results: Sequence[SkillResult], findings: Sequence[AnyFinding]) -> list[str]:
+    """What shows which kinds of evidence were read: names, forms, columns and kinds of events."""
+    forms = [f"{name} {one.read_as} {result.skill.title}" for result in results for name, one in result.coverage]
+    for found in with_facts(of_kind(findings, kind_of(EventsSummary)), EventsSummary):
+        forms += found.facts.columns
+        forms += [f"{one.product} {one.service} {one.category}" for one in found.facts.by_log_source]
+    return forms
 
 
 def _understood(results: Sequence[SkillResult]) -> set[str]:

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 import re
 
+GENERAL_WORDS = re.compile(
+    r"\b(?:compromis\w+|malicious|suspicious|attack(?:s|ed|er|ers)?|infect\w+|hack\w*|breach\w*|intru\w+|unusual"
+    r"|abnormal|anomal\w+|odd|strange|weird|dangerous|harmful|wrong|bad|phish\w*|safe|clean|interesting|notable|worr\w+"
+    r"|concern\w*|incidents?|threats?|malware|evil|damag\w*|trust\w*|ordinary|normal|impact\w*|pwn\w*|popped|healthy|unexpected|benign|legit\w*|harmless)\b",
+    re.IGNORECASE,
+)
+"""Words that ask if anything is wrong, without saying what."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z-]{2,}")
 _COMMON_WORDS = """
 able about advice affected after all also and any anybody anyone anything are attached away been before being break

@@ -13,7 +13,7 @@ from enum import StrEnum
 
 import msgspec
 
-from svc.assistant.analyst.clause_words import content_words
+from svc.assistant.analyst.clause_words import GENERAL_WORDS, content_words
 from svc.assistant.analyst.languages import YES_OR_NO, gloss, is_foreign, pieces, spaced
 from svc.assistant.analyst.matching import LOOK, UNSUPPORTED, WHOLE
 from svc.assistant.analyst.questions.states import asks_state
@@ -39,12 +39,6 @@ _YES_NO = re.compile(
     r"|(?:is|are|was|were|did|has|have|had|any)\b(?! you\b)|(?:do|does)\b(?! (?:you|i)\b)"
     r"|(?:can|could)\b(?! (?:you|i|we)\b)"
     r"|(?:tell me|say|check|confirm|verify|know|determine|find out|see) (?:if|whether)\b)",
-    re.IGNORECASE,
-)
-GENERAL_WORDS = re.compile(
-    r"\b(?:compromis\w+|malicious|suspicious|attack(?:s|ed|er|ers)?|infect\w+|hack\w*|breach\w*|intru\w+|unusual"
-    r"|abnormal|anomal\w+|odd|strange|weird|dangerous|harmful|wrong|bad|phish\w*|safe|clean|interesting|notable|worr\w+"
-    r"|concern\w*|incidents?|threats?|malware|evil|damag\w*|trust\w*|ordinary|normal|impact\w*|pwned|healthy|unexpected|benign|legit\w*|harmless)\b",
     re.IGNORECASE,
 )
 _NAMES = re.compile(

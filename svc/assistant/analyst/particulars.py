@@ -12,14 +12,18 @@ from itertools import takewhile
 
 import msgspec
 
-from svc.assistant.analyst.clause_words import content_words, objects, stems
-from svc.assistant.analyst.clauses import CLAUSE_CHARS, GENERAL_WORDS, Clause, ClauseKind, ClauseState, particular_names
+from svc.assistant.analyst.clause_words import GENERAL_WORDS, content_words, objects, stems
+from svc.assistant.analyst.clauses import CLAUSE_CHARS, Clause, ClauseKind, ClauseState, particular_names
 from svc.assistant.analyst.questions.behaviours import searched_for
 from svc.assistant.analyst.questions.event_answers import event_answer
 from svc.assistant.analyst.questions.event_subjects import EventSubject
+from svc.assistant.analyst.questions.places import place_answer
+from svc.assistant.analyst.questions.record_answers import record_answer
 from svc.assistant.analyst.questions.states import is_negated, is_past, recorded, unknown_state
+from svc.assistant.analyst.questions.tactics import tactic_answer
 from svc.assistant.analyst.questions.things import SUMMARIES
 from svc.assistant.analyst.questions.time_words import window_of
+from svc.assistant.analyst.questions.unread import unread_answer
 from svc.assistant.analyst.topics import Topic, accounts_in, is_of, topic_of, unknown_person
 from svc.assistant.findings import AnyFinding, Severity, columns, kind_of, with_facts
 from svc.assistant.knowledge.attack_names import attack_name
@@ -96,6 +100,7 @@ def answered(
     matching = [] if names else _matching(findings, words, content_words(clause.english))
     if matching:
         sentence = f"{_lead(clause, matching)} {plural(len(matching), 'finding')} about {quoted}: {_listed(matching)}."
+        sentence += "" if clause.is_yes_no else _shown(matching)
         return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
     about = [] if names else [rule.title for rule in rules if _looks_for(rule, words, objects(clause.english))]
     if about:
@@ -148,6 +153,43 @@ def of_events(clause: Clause, findings: Sequence[AnyFinding], rules: Sequence[Ru
         return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
     reason = "the rules that look for it matched nothing; they do not cover every form of it"
     return Particular(clause=clause, sentence=sentence, state=ClauseState.PARTLY_ANSWERED, reason=reason)
+
+
+def of_records(clause: Clause, findings: Sequence[AnyFinding], *, is_whole: bool) -> Particular | None:
+    """The answer from the records that a clause is about; None if they do not answer it.
+
+    ``is_whole``: only if the records have all its words; else the rest of them may be words of the question.
+    """
+    said = record_answer(clause.text, findings)
+    if said is None or said[1] < is_whole:
+        return None
+    return Particular(clause=clause, sentence=said[0], state=ClauseState.ANSWERED)
+
+
+def of_name(
+    clause: Clause, findings: Sequence[AnyFinding], rules: Sequence[Rule], events: str, searched: str
+) -> Particular | None:
+    """The answer to a clause that names a country, a tactic or a technique by its usual name, and asks nothing else."""
+    said = place_answer(clause.text, findings) or tactic_answer(
+        clause.english, findings, rules, events, escape(searched)
+    )
+    if said is None:
+        return None
+    sentence, is_found = said
+    state = ClauseState.ANSWERED if is_found else ClauseState.PARTLY_ANSWERED
+    reason = "" if is_found else "the rules that look for it matched nothing; they do not cover every form of it"
+    if sentence.startswith("**Cannot tell"):
+        state, reason = ClauseState.CANNOT_TELL, "nothing that was read tells it"
+    return Particular(clause=clause, sentence=sentence, state=state, reason=reason)
+
+
+def of_unread(clause: Clause, read_as: Sequence[str], names: Sequence[str]) -> Particular | None:
+    """That a clause asks to look in a kind of evidence that was not read; None for any other clause."""
+    sentence = unread_answer(clause.english, read_as, names)
+    if not sentence:
+        return None
+    reason = "what it asks about is not among the inputs"
+    return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason=reason)
 
 
 def of_behaviour(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
@@ -226,7 +268,8 @@ def for_clause(
     is_person = any(name not in particular_names(clause.text) for name in names)
     is_run = any(skill.name in clause.skills or skill.covers.intersection(clause.skills) for skill in run)
     if not is_run:
-        return answer_of() if names else None
+        answer = answer_of() if names or any(skill.name in _LOG_SKILLS for skill in run) else None
+        return None if answer is None or (answer.state is ClauseState.CANNOT_TELL and not names) else answer
     reads_logs = any(skill.name in _LOG_SKILLS and skill.name in clause.skills for skill in run)
     if not (is_person or (reads_logs and (names or clause.is_yes_no))):
         return None
@@ -396,6 +439,14 @@ def _listed(findings: Sequence[AnyFinding]) -> str:
     return "; ".join(list(titles)[:NAMED]) + more
 
 
+def _shown(findings: Sequence[AnyFinding]) -> str:
+    """The evidence of the worst of a few findings: a title alone does not say who, what or from where."""
+    single = [one for one in worst_first(findings) if one.kind not in SUMMARIES and one.evidence]
+    excerpts = dict.fromkeys(code_span(one.evidence[0].excerpt, limit=EXCERPT_CHARS) for one in single[:NAMED])
+    return f" Evidence: {'; '.join(excerpts)}." if excerpts else ""
+
+
+EXCERPT_CHARS = 240
 _SERIES = "activity_by_source"
 
 

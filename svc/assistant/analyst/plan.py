@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 import msgspec
 
-from svc.assistant.analyst.clauses import CLAUSE_CHARS, CLAUSE_END, Clause, ClauseKind, clauses_of
+from svc.assistant.analyst.clauses import CLAUSE_CHARS, CLAUSE_END, Clause, ClauseKind, clauses_of, pieces_of
 from svc.assistant.analyst.languages import glossed, is_foreign
 from svc.assistant.analyst.matching import (
     FILE_WORDS,
@@ -26,6 +26,7 @@ from svc.assistant.analyst.matching import (
     reads,
 )
 from svc.assistant.analyst.questions.event_answers import asks_about_events
+from svc.assistant.analyst.questions.record_questions import RECORDS, encoded, record_questions
 from svc.assistant.analyst.questions.states import asks_state, is_negated, is_polar
 from svc.assistant.analyst.questions.subjects import (
     Named,
@@ -36,6 +37,7 @@ from svc.assistant.analyst.questions.subjects import (
     subjects_of,
     values_of,
 )
+from svc.assistant.analyst.questions.tactics import tactic_of
 from svc.assistant.analyst.questions.time_words import window_of
 from svc.assistant.log_readers.host.configuration import CONFIG_FILES
 from svc.assistant.skills.attack.tool import describes
@@ -59,7 +61,8 @@ _FENCE = re.compile(r"```[^\n]{0,200}\n(.*?)(?:```|\Z)", re.DOTALL)
 _NEGATION = re.compile(
     r"\b(?:do not|don't|dont|without|no need to|never|except|instead of)(?: \w+){0,2} $", re.IGNORECASE
 )
-_EVENTS = "events"
+EVENTS = "events"
+_LOGINS = "auth_log"
 _OF_TEXTS = frozenset({"indicators", "token"})  # find values in any text, which does not say what happened
 _ALL_FILES = re.compile(
     r"\b(?:all|both|every|each|any)\b[^.?!\n]{0,30}\b(?:files?|attach\w+|logs?|reports?|documents?|evidence)\b",
@@ -224,10 +227,16 @@ def read_question(
         glossed=glossed(text, language),
         language=language,
         files=tuple(files),
-        options=window_of(text) | {"question": text} | ({"now": now} if now else {}),
+        options=window_of(text) | {"question": text} | ({"now": now} if now else {}) | _of_records(text),
         skills=enabled(use_experimental=use_experimental, disabled=disabled),
         disabled=disabled,
     )
+
+
+def _of_records(text: str) -> dict[str, str]:
+    pieces = [" ".join(text[start:stop].split())[:CLAUSE_CHARS] for start, stop in pieces_of(text)]
+    asked = record_questions(pieces)
+    return {RECORDS: encoded(asked)} if asked else {}
 
 
 _STATES = frozenset({"listing", "registryexport", *CONFIG_FILES})
@@ -259,7 +268,7 @@ def make_plan(question: Question) -> Plan:
         skills = merged(skills, _by_content(question, has_skills=bool(skills)))
     elif not skills and not unsupported:
         skills = _by_content(question)
-    if asks_about_events(question.glossed):
+    if _is_about_events(question, named):
         skills = _with_events(skills, question)
     is_bare = not (skills or unsupported or question.files or has_paste(question))
     if is_bare and GENERAL.search(question.glossed) and may_describe(question.text) and describes(question.text):
@@ -279,14 +288,42 @@ def make_plan(question: Question) -> Plan:
     )
 
 
+_LOGIN_TEXTS = frozenset({"authlog", "syslog", "journal", "log", "txt"})
+"""Types of files whose logins the skill for them reads."""
+
+
+def _is_about_events(question: Question, named: Sequence[SkillCandidate]) -> bool:
+    """Whether logs are read as events, too; logins are in logs of every kind."""
+    names = {one.skill.name for one in named}
+    if _LOGINS in names and names <= {_LOGINS, EVENTS}:
+        return any(file.label not in _LOGIN_TEXTS for file in _current(question.files, question))
+    is_asked = RECORDS in question.options or tactic_of(question.text) is not None
+    return is_asked or asks_about_events(question.glossed)
+
+
+_TABLES = frozenset({"csv", "tsv", "jsonl", "json"})
+"""Types of files whose rows can be counted even if they are no events."""
+
+
 def _with_events(skills: Sequence[PlannedSkill], question: Question) -> list[PlannedSkill]:
     """The plan of a question about events: logs are read as such, not only by the skill whose word it contains."""
-    logs = [file for file in _current(question.files, question) if is_for(skill_named(_EVENTS), file)]
-    if not logs or _EVENTS in question.disabled:
+    events, current = skill_named(EVENTS), _current(question.files, question)
+    logs = [file for file in current if is_for(events, file)]
+    asked = (
+        [file for file in current if fits(events, file) or file.label in _TABLES] if RECORDS in question.options else []
+    )
+    if not (logs or asked) or EVENTS in question.disabled:
         return list(skills)
     names = {file.name for file in logs}
     others = [one for one in skills if one.skill.name not in _OF_TEXTS or names.isdisjoint(c.name for c in one.calls)]
-    return merged(others, by_files(logs, question))
+    planned = merged(others, by_files(logs, question))
+    rows = [file for file in asked if file.name not in names and not any(_is_named_for(one, file) for one in skills)]
+    return merged(planned, [_plan_skill(events, rows, question, "its records are asked for")] if rows else [])
+
+
+def _is_named_for(planned: PlannedSkill, file: TurnFile) -> bool:
+    """Whether the words of the question name a skill that is made for the file."""
+    return planned.reason.startswith(BY_WORDS) and is_for(planned.skill, file)
 
 
 def _without_evidence(question: Question) -> Plan | None:

@@ -157,6 +157,9 @@ def _events(records: list[_Record]) -> Iterator[Event]:
             category = "process_creation"
             fields = _joined_arguments(fields)
             _add_process(fields, title)
+        elif record.kind == "USER_LOGIN":
+            category = "authentication"
+            _add_login(fields)
         yield Event(
             number=record.number,
             offset=record.offset,
@@ -169,6 +172,14 @@ def _events(records: list[_Record]) -> Iterator[Event]:
             fields=fields,
             excerpt=record.line[:MAX_EXCERPT_CHARS],
         )
+
+
+def _add_login(fields: dict[str, str]) -> None:
+    """Add the field names of a login in a table; one of a known user may give only its number."""
+    account = fields.get("acct") or fields.get("AUID") or fields.get("id") or fields.get("auid", "")
+    fields["TargetUserName"] = "" if account in ("(unknown)", "4294967295", "unset") else account
+    fields["IpAddress"] = next((fields[one] for one in ("addr", "hostname") if fields.get(one, "?") != "?"), "")
+    fields["Outcome"] = "success" if fields.get("res") in ("success", "1") else "failure"
 
 
 def _joined_arguments(fields: dict[str, str]) -> dict[str, str]:

@@ -16,7 +16,7 @@ from svc.assistant.findings import Gap
 from svc.assistant.log_readers.lines import Lines, ReadItem, Unread
 from svc.assistant.log_readers.tables.times import clock
 from svc.assistant.log_readers.windows_json import event_of
-from svc.assistant.log_readers.windows_messages import message_fields
+from svc.assistant.log_readers.windows_messages import line_fields, message_fields
 from svc.assistant.sigma.event import Event
 
 MAX_COLUMNS = 300
@@ -31,6 +31,17 @@ _NAMES = {
     "_time": "EventTime", "timegenerated": "EventTime", "@timestamp": "@timestamp", "systemtime": "SystemTime",
     "message": "Message", "recordid": "EventRecordID", "recordnumber": "EventRecordID",
     "eventrecordid": "EventRecordID",
+    # as the Event Viewer writes them in German, French, Spanish, Italian, Portuguese and Japanese
+    "ereignis-id": "EventID", "iddel'événement": "EventID", "iddel'évènement": "EventID", "id.delevento": "EventID",
+    "iddeevento": "EventID", "idevento": "EventID", "identificaçãodoevento": "EventID", "イベントid": "EventID",
+    "datumunduhrzeit": "EventTime", "dateetheure": "EventTime", "fechayhora": "EventTime", "dataeora": "EventTime",
+    "dataehora": "EventTime", "日付と時刻": "EventTime",
+    "quelle": "SourceName", "origen": "SourceName", "origine": "SourceName", "origem": "SourceName",
+    "ソース": "SourceName", "protokoll": "Channel", "journal": "Channel", "registro": "Channel",
+    "ログの名前": "Channel",
+    "beschreibung": "Message", "description": "Message", "descripción": "Message", "descrizione": "Message",
+    "descrição": "Message", "説明": "Message", "nachricht": "Message", "ordinateur": "Computer", "equipo": "Computer",
+    "コンピューター": "Computer",
 }  # fmt: skip
 _NAMED_MONTH = re.compile(r"[A-Z][a-z]{2} \d{1,2}, \d{4} @ ")
 _DATA_PREFIX = re.compile(r"^(?:winlog\.event_data\.|event_data\.|EventData\.)")
@@ -54,7 +65,7 @@ def _separator(line: str) -> str:
 
 
 def _known(name: str) -> str:
-    return _NAMES.get(name.strip().lower().replace(" ", ""), "")
+    return _NAMES.get("".join(name.replace("\u2019", "'").lower().split()), "")
 
 
 def read(content: BinaryIO) -> Iterator[ReadItem]:
@@ -89,6 +100,27 @@ def read(content: BinaryIO) -> Iterator[ReadItem]:
     yield from lines.gaps("rows")
 
 
+_LOCAL_TIME = re.compile(
+    r"(?:(?P<day>\d{1,2})[./](?P<month>\d{1,2})[./](?P<year>\d{4})|(?P<year2>\d{4})/(?P<month2>\d{1,2})/(?P<day2>\d{1,2}))"
+    r"[ ,T]{1,2}(?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)\s*\Z"
+)
+
+
+def _local_time(written: str) -> str:
+    """A time of the Event Viewer in ISO 8601, without a zone: ``20.11.2026 3:00:00``.
+
+    With slashes, the month comes first only if the second number can be no month.
+    """
+    found = _LOCAL_TIME.match(written)
+    if found is None:
+        return written
+    day, month = int(found["day"] or found["day2"]), int(found["month"] or found["month2"])
+    if month > 12:
+        day, month = month, day
+    year = found["year"] or found["year2"]
+    return f"{year}-{month:02}-{day:02}T{int(found['hour']):02}:{found['minute']}:{found['second']}"
+
+
 class _CsvLines:
     """The lines as csv needs them, with the number of the last one read."""
 
@@ -104,6 +136,10 @@ class _CsvLines:
         return line.replace("\x00", "").replace("\r", " ") + "\n"
 
 
+_LOGS_OF = {"1102": "Security", "104": "System"}
+"""The log of an event whose provider writes to several: the clearing of a log."""
+
+
 def _event(header: list[str], row: list[str], number: int) -> Event | None:
     found: dict[str, object] = {}
     for name, value in zip(header, row, strict=False):
@@ -116,9 +152,13 @@ def _event(header: list[str], row: list[str], number: int) -> Event | None:
         if isinstance(written := found.get(name), str) and _NAMED_MONTH.match(written):  # Kibana, in the browser's zone
             del found[name]
             found["EventTime"] = clock([written])(written, "") or written
-    found.setdefault("Channel", found.get("SourceName", "Security"))
+    found.setdefault("Channel", _LOGS_OF.get(str(found.get("EventID", "")), "") or found.get("SourceName", "Security"))
+    if isinstance(written := found.get("EventTime"), str) and _LOCAL_TIME.match(written):
+        found["EventTime"] = _local_time(written)
     message = found.get("Message")
     if isinstance(message, str):
-        for name, value in message_fields(message):
+        is_line = "\n" not in message.strip()
+        event_id = str(found.get("EventID", ""))
+        for name, value in line_fields(message, event_id) if is_line else message_fields(message):
             found.setdefault(name, value)
     return event_of(found, number)

@@ -143,6 +143,8 @@ class Way(StrEnum):
     """It asks about a subject, whatever the evidence holds."""
     TASK = "task"
     """It names a tool that has not read the evidence yet."""
+    RECORDS = "records"
+    """It asks for records of a log, which is read again for them."""
 
 
 class Course(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from svc.assistant.analyst.follow_ups.reading import Ask, AskKind
 from svc.assistant.analyst.follow_ups.replies import reply_to, verdicts
 from svc.assistant.analyst.follow_ups.scene import Scene, ShortAnswer
 from svc.assistant.analyst.follow_ups.wording import bulleted
-from svc.assistant.analyst.particulars import answered, general, matchable_rules, names_in, of_behaviour
+from svc.assistant.analyst.particulars import answered, general, matchable_rules, names_in, of_behaviour, of_name
 from svc.assistant.analyst.plan import BY_WORDS, Plan
 from svc.assistant.analyst.questions.things import about
 from svc.assistant.findings import AnyFinding
@@ -110,6 +110,11 @@ def _clause_reply(clause: Clause, plan: Plan, known: Known) -> ShortAnswer | Non
         is_open = clause.is_general or any(word in clause.english.lower() for word in _OPEN_WORDS)
         return reply_to(Ask(kind=AskKind.SUMMARY, text=clause.text), Scene(known=known)) if is_open else None
     rules, events = matchable_rules(known.findings)
+    if not names and (named := of_name(clause, known.findings, rules, events, _searched(known))) is not None:
+        is_told = named.state is ClauseState.ANSWERED
+        return ShortAnswer(
+            markdown=named.sentence, status=AnswerStatus.ANSWERED if is_told else AnswerStatus.NOT_ANSWERED
+        )
     if (searched := of_behaviour(clause, known.findings)) is not None:
         is_told = searched.state is ClauseState.ANSWERED
         return ShortAnswer(

@@ -22,14 +22,17 @@ from svc.assistant.analyst.follow_ups.conversation import (
     same_question,
 )
 from svc.assistant.analyst.follow_ups.known import Known, known_of
-from svc.assistant.analyst.follow_ups.planned import lacks_disabled, names_new_task, planned_reply
+from svc.assistant.analyst.follow_ups.planned import lacks_disabled, names_new_task, planned_reply, skills_that_ran
 from svc.assistant.analyst.follow_ups.reading import MAX_CHARS, Ask, AskKind
 from svc.assistant.analyst.follow_ups.replies import accepted_logins, asks_for_logins, brief, reply_to
 from svc.assistant.analyst.follow_ups.scene import Scene, ShortAnswer, cannot_tell
 from svc.assistant.analyst.follow_ups.search import NAME_LINE, TOOL, Mentions
 from svc.assistant.analyst.follow_ups.wording import bulleted, listed
 from svc.assistant.analyst.format_types import AnswerFormat, RequestedFormat
-from svc.assistant.analyst.plan import PROMPT, Plan, PlannedSkill, Question, question_of
+from svc.assistant.analyst.plan import EVENTS, PROMPT, Plan, PlannedSkill, Question, question_of
+from svc.assistant.analyst.questions.places import place_answer
+from svc.assistant.analyst.questions.record_answers import record_answer
+from svc.assistant.analyst.questions.record_questions import RECORDS
 from svc.assistant.analyst.questions.states import is_negated
 from svc.assistant.analyst.questions.things import SUMMARIES, about
 from svc.assistant.analyst.questions.time_words import says_when
@@ -37,8 +40,10 @@ from svc.assistant.analyst.render import lost_findings
 from svc.assistant.analyst.short_prose import facts_in_sentences
 from svc.assistant.analyst.structured_answer import structured_answer
 from svc.assistant.analyst.yes_or_no import is_yes_no_question
-from svc.assistant.findings import AnyFinding, Finding, InputKind, with_facts
+from svc.assistant.findings import AnyFinding, Finding, InputKind, kind_of, with_facts
 from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
+from svc.assistant.skills.events.asked.findings import AskedRecords
+from svc.assistant.spool import of_kind
 from svc.assistant.turn import Answer, Step, Turn, TurnFile
 from svc.assistant.workers.payer import is_stopped
 from svc.assistant.workers.pool import Job, Workers
@@ -68,10 +73,11 @@ class Tools(Protocol):
 
 
 class FurtherQuestion(msgspec.Struct, frozen=True, kw_only=True):
-    """A question about what the session knows, and how it is answered."""
+    """A question about what the session knows, and how it is answered; ``prompt`` if logs are read again for it."""
 
     known: Known
     course: Course
+    prompt: str = ""
 
 
 async def further_question(turn: Turn, requested: RequestedFormat, tools: Tools) -> FurtherQuestion | None:
@@ -95,7 +101,10 @@ async def further_question(turn: Turn, requested: RequestedFormat, tools: Tools)
         if lacks_disabled(plan, known, is_answered=is_answered):
             return FurtherQuestion(known=known, course=Course(way=Way.TASK))
     if course.way is Way.PLAN or (course.reply is not None and course.reply.status is AnswerStatus.NOT_ANSWERED):
-        _, plan = await tools.plan(turn, requested.prompt)
+        asked, plan = await tools.plan(turn, requested.prompt)
+        if RECORDS in asked.options and EVENTS in skills_that_ran(known):
+            reply = course.reply or await in_thread(planned_reply, question, plan, known)
+            return FurtherQuestion(known=known, course=Course(way=Way.RECORDS, reply=reply), prompt=requested.prompt)
         if (course.ask is None or course.ask.kind in _LISTS) and names_new_task(plan, known):
             return FurtherQuestion(known=known, course=Course(way=Way.TASK))
         if course.way is Way.PLAN and await in_thread(is_general, question, turn.language, known):
@@ -124,7 +133,7 @@ async def further_steps(
             yield step
         return
     reply = course.reply
-    if course.way is Way.WINDOW or (reply is not None and reply.search):
+    if course.way in (Way.WINDOW, Way.RECORDS) or (reply is not None and reply.search):
         reply = None
         async with aclosing(_read_again(turn, further, tools, workers)) as again:
             async for item in again:
@@ -184,9 +193,12 @@ async def _read_again(
                 yield item
                 continue
             whole = item
-            work = (
-                _window(whole, further, tools) if further.course.way is Way.WINDOW else _search(whole, further, workers)
-            )
+            if further.course.way is Way.WINDOW:
+                work = _window(whole, further, tools)
+            elif further.course.way is Way.RECORDS:
+                work = _records(whole, further, tools)
+            else:
+                work = _search(whole, further, workers)
             async with aclosing(work) as steps:
                 async for step in steps:
                     yield step
@@ -254,6 +266,29 @@ def _inputs(turn: Turn, known: Known) -> list[TurnFile]:
             )
         )
     return files[:MAX_SEARCHED]
+
+
+async def _records(turn: Turn, further: FurtherQuestion, tools: Tools) -> AsyncGenerator[Step | ShortAnswer, None]:
+    """Read the logs again for the records that the question is about; without such, what is known answers."""
+    question, plan = await tools.plan(turn, further.prompt)
+    events = Plan(skills=tuple(one for one in plan.skills if one.skill.name == EVENTS))
+    found: list[AnyFinding] = []
+    async with aclosing(tools.run_plan(question, events, {file.name for file in turn.files})) as outcomes:
+        async for outcome in outcomes:
+            if isinstance(outcome, SkillResult):
+                found += outcome.findings
+            else:
+                yield outcome
+    answers = [place_answer(one.text, found) or record_answer(one.text, found) for one in plan.clauses]
+    said = [one for one in answers if one is not None]
+    assert further.course.reply is not None
+    if not said:
+        yield further.course.reply
+        return
+    status = AnswerStatus.ANSWERED if all(is_told for _, is_told in said) else AnswerStatus.PARTLY_ANSWERED
+    records = of_kind(found, kind_of(AskedRecords))
+    text = "\n\n".join(text for text, _ in said)
+    yield ShortAnswer(markdown=f"{text}\n\nThe log was read again for it.", findings=list(records), status=status)
 
 
 async def _window(turn: Turn, further: FurtherQuestion, tools: Tools) -> AsyncGenerator[Step | ShortAnswer, None]:

@@ -41,9 +41,15 @@ _FAILED_LOGINS = re.compile(
     r"|attempts?)\b[^?.;\n]{0,20}\b(?:fail\w*|reject\w*|denied|refused)\b"
     r"|\b(?:failed|rejected|denied|refused|unsuccessful) (?:\w+ )?(?:log-?[io]ns?|sign-?[io]ns?"
     r"|authentications?|attempts?)\b"
-    r"|\bfail\w* to (?:log|sign) ?in\b",
+    r"|\bfail\w* to (?:log|sign) ?in\b|\bhow many (?:\w+ )?fail(?:s|ed|ures?)?\W*\Z",
     re.IGNORECASE,
 )
+_ACCEPTED_LOGINS = re.compile(
+    r"\W*(?:(?:any|list|show|me|the|all|which|what|successful|accepted) ){0,4}"
+    r"(?P<kind>rdp |remote desktop |network |interactive |remote )?(?:log|sign)[- ]?[io]ns?\W*\Z",
+    re.IGNORECASE,
+)
+_KINDS = {"rdp": "remote desktop"}
 _COUNT = re.compile(
     r"\bhow many (?:\w+ )??(events?|records?|entries|lines?|requests?|connections?)\b"
     r"|\b(?:number|count|total) of (?:the )?(?:\w+ )?(events?|records?|entries|lines?|requests?|connections?)\b",
@@ -85,7 +91,17 @@ _OTHER_READERS = ("auth_summary", "pcap_summary")  # of other skills, whose find
 
 def asks_about_events(text: str) -> bool:
     """Whether the words of a question are those of one that ``event_answer`` answers."""
-    if _FAILED_LOGINS.search(text) or subject_of(text) is not None:
+    is_of_logins = _FAILED_LOGINS.search(text) or _ACCEPTED_LOGINS.match(text)
+    if is_of_logins or subject_of(text) is not None:
+        return True
+    return _PLAIN.issuperset(content_words(text)) and any(asks.search(text) for asks, _ in _PLAIN_ANSWERS)
+
+
+def is_plain(text: str) -> bool:
+    """Whether a question asks only what every log can be asked: who, when, from where, how many events, what X did."""
+    if any(asked.search(text) for asked in (_FAILED_LOGINS, _DID, _ACCEPTED_LOGINS)):
+        return True
+    if subject_of(text) is not None and re.match(r"\W*who\b", text, re.IGNORECASE):
         return True
     return _PLAIN.issuperset(content_words(text)) and any(asks.search(text) for asks, _ in _PLAIN_ANSWERS)
 
@@ -111,6 +127,8 @@ def event_answer(
     is_whole = not of_kind(findings, *_OTHER_READERS)
     if is_whole and not people and _FAILED_LOGINS.search(text):
         return _failed_logins(text, findings)
+    if is_whole and not people and (asked := _ACCEPTED_LOGINS.match(text)) is not None:
+        return _accepted_logins((asked["kind"] or "").strip().lower(), findings)
     if (subject := subject_of(text)) is not None:
         return _of_subject(text, subject, findings, happened, rules)
     if people or not is_whole or not _PLAIN.issuperset(content_words(text)):
@@ -172,6 +190,21 @@ def _failed_logins(text: str, findings: Sequence[AnyFinding]) -> tuple[str, bool
         return f"**No failed login** is recorded: {plural(count, 'login')} of the log succeeded.", True
     events = sum(one.facts.events for one in with_facts(findings, EventsSummary))
     return f"**Cannot tell:** no login, failed or accepted, is recorded in the {plural(events, 'event')} read.", False
+
+
+def _accepted_logins(kind: str, findings: Sequence[AnyFinding]) -> tuple[str, bool] | None:
+    """The accepted logins, or those of one kind: "rdp logins?"."""
+    logons = with_facts(findings, Logon)
+    if not logons:
+        return None
+    wanted = _KINDS.get(kind, kind)
+    kept = [one for one in logons if wanted in one.facts.type_words.lower()]
+    total = sum(one.facts.count for one in logons)
+    if not kept:
+        return f"**No accepted {wanted} login** is among the {plural(total, 'accepted login')} of the log.", True
+    count = sum(one.facts.count for one in kept)
+    named = f"accepted {wanted} login".replace("  ", " ")
+    return f"**{plural(count, named)}:** {_listed(list(worst_first(kept)))}.", True
 
 
 _FAILED_TITLE = re.compile(

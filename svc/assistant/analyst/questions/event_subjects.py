@@ -66,7 +66,7 @@ _REMOVED = (
     r"|bypass\w*|weaken\w*|unenrol\w*|exempt\w*|stop\w*|revok\w*|turned off|destroy\w*|clear\w*|wip\w*|tamper\w*"
 )
 _MADE = (
-    r"add\w*|creat\w*|grant\w*|assign\w*|promot\w*|ma[dk]e|made|new|bec[ao]me|elevat\w*|attach\w*|given|gave|gain\w*"
+    r"add\w*|creat\w*|grant\w*|got|gets|assign\w*|promot\w*|ma[dk]e|made|new|bec[ao]me|elevat\w*|attach\w*|given|gave|gain\w*"
     r"|generat\w*|issu\w*|regist\w*|mint\w*|invit\w*"
 )
 _CHANGED = rf"chang\w*|modif\w*|updat\w*|edit\w*|alter\w*|{_REMOVED}|{_MADE}|lock\w*|suspend\w*|renam\w*|unlock\w*"

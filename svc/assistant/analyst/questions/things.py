@@ -107,6 +107,7 @@ SUMMARIES = frozenset(
         "event_tactics",
         "timeline",
         "process_tree",
+        "asked_records",
     ]
 )
 """Kinds that sum up others: they have no subject."""

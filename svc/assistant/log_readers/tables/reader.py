@@ -23,7 +23,7 @@ from svc.assistant.log_readers.tables.cells import RawColumn, expanded
 from svc.assistant.log_readers.tables.kinds import Kind
 from svc.assistant.log_readers.tables.mapping import MAX_SAMPLE
 from svc.assistant.log_readers.tables.raw_lines import RawLines
-from svc.assistant.log_readers.tables.records import Form, JsonForm, TableRecord, form_of
+from svc.assistant.log_readers.tables.records import Form, JsonForm, TableRecord, form_of, header_form
 from svc.assistant.log_readers.tables.routes import Routes, RoutesSoFar
 from svc.untrusted.markup import plural
 
@@ -184,6 +184,14 @@ def read(content: BinaryIO, *, is_loaded: bool = False) -> Iterator[ReadItem]:
     form = form_of(_decoded(content.read(HEAD_BYTES)))
     if form is not None:
         yield from read_form(form, content)
+
+
+def records_of(content: BinaryIO) -> Iterator[TableRecord]:
+    """Yield the records of a table, whatever its columns describe; nothing if it is no table with a header."""
+    head = content.read(HEAD_BYTES)
+    content.seek(0)
+    form = form_of(_decoded(head)) or header_form(_decoded(head))
+    yield from form.records(content) if form is not None else ()
 
 
 def read_form(form: Form, content: BinaryIO) -> Iterator[ReadItem]:

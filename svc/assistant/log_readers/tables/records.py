@@ -22,6 +22,7 @@ from svc.assistant.log_readers.parts import part_of
 from svc.assistant.log_readers.syslog import is_syslog
 from svc.assistant.log_readers.tables.kinds import is_known_name, kind_of, line_layouts, plain_name, roles
 from svc.assistant.log_readers.tables.nested_rows import rows_of
+from svc.assistant.log_readers.tables.panos_rows import panos_row
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS
 
 MAX_COLUMNS = 300
@@ -285,7 +286,7 @@ def _columns_parser(columns: list[str], separator: str, *, unset: str) -> _LineP
 
 def _by_lines(lines: list[str]) -> LineForm | None:
     """Return the form of lines with a fixed layout: CEF, LEEF, and the patterns of ``sources/``."""
-    known: tuple[tuple[str, _LineParser], ...] = (("CEF log", _cef), ("LEEF log", _leef))
+    known: tuple[tuple[str, _LineParser], ...] = (("CEF log", _cef), ("LEEF log", _leef), ("PAN-OS log", panos_row))
     for name, parse in known:
         if _share(lines, parse) >= LINE_SHARE:
             return LineForm(name, parse)
@@ -389,6 +390,18 @@ def _separated(lines: list[str]) -> Form | None:
     except csv.Error:  # a cell is longer than the limit
         return None
     return CsvForm(first + 1, separator) if _are_names(names) else None
+
+
+def header_form(text: str) -> Form | None:
+    """Return how to read a table with a header whose names are not known; None if its rows differ in their cells."""
+    lines = [line for line in split_lines(text.lstrip("\ufeff"))[:SAMPLE_LINES] if line.strip()]
+    if len(lines) < 2:
+        return None
+    separator = max(",;\t|", key=lines[0].count)
+    widths = {line.count(separator) for line in lines[:-1] if '"' not in line}
+    named = [cell.strip().strip('"') for cell in lines[0].split(separator)]
+    is_named = len(set(named)) == len(named) >= 2 and all(one and not _DIGITS.fullmatch(one) for one in named)
+    return CsvForm(1, separator) if is_named and len(widths) <= 1 else None
 
 
 def _are_names(cells: list[str]) -> bool:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import BinaryIO, cast
 
+import msgspec
+
 from svc.assistant.findings import Coverage, Facts, Finding, Gap, NamesSeen, Progress, ToolEvent
 from svc.assistant.log_readers.lines import ReadAs, ReadItem, Unread
 from svc.assistant.log_readers.parts import part_of
@@ -18,6 +20,8 @@ from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
 from svc.assistant.sigma.engine import EngineSoFar, Hit, RuleEngine
 from svc.assistant.sigma.event import Event
 from svc.assistant.sigma.tables import load_rules
+from svc.assistant.skills.events.asked.plain_tables import counted_rows
+from svc.assistant.skills.events.asked.records import AskedCollector, RecordQuestion
 from svc.assistant.skills.events.beaconing import BeaconSeries
 from svc.assistant.skills.events.cloud_activity import CloudActivity
 from svc.assistant.skills.events.coverage import Coverages
@@ -55,6 +59,7 @@ def inspect(
     before: str = "",
     days: str = "",
     outside: str = "",
+    records: str = "",
 ) -> Iterator[ToolEvent]:
     """Yield findings about an event log, or one Gap if its format is not supported.
 
@@ -65,19 +70,21 @@ def inspect(
         before: End of a time of day.
         days: Days of the week as digits, 0 for Monday; events of other days are not counted.
         outside: ``yes`` to count all other events instead.
+        records: Questions about the records, as JSON (``RecordQuestion``).
     """
     part = part_of(content)
     log = part.begin()
     if log is None:
         yield Progress(text=f"reading {source}")
     found = reader_of(content)
+    questions = _record_questions(records)
     if found is None:
-        yield from _not_examined(content)
+        yield from counted_rows(content, questions, Place(source, has_records=False)) or _not_examined(content)
         return
     reader, items = found
     if not isinstance(log, _LogAnalysis):
         window = _Asked(TimeWindow(after, before, days, outside))
-        log = _LogAnalysis(Place(source, has_records=reader.has_records), reader, window)
+        log = _LogAnalysis(Place(source, has_records=reader.has_records), reader, window, questions)
         yield from log.rule_gaps()
     yield from _read(content, items, log)
     if part.is_paused:
@@ -94,6 +101,10 @@ def inspect(
         yield Gap(text=f"{window.left_out:,} events outside the requested time were not examined")
     yield log.names_seen()
     yield log.coverage(window.left_out)
+
+
+def _record_questions(records: str) -> list[RecordQuestion]:
+    return msgspec.json.decode(records, type=list[RecordQuestion]) if records else []
 
 
 def read_events(content: BinaryIO) -> Iterator[Event | Gap]:
@@ -194,7 +205,7 @@ class _Asked:
 class _LogAnalysis:
     """Everything that is counted while a log is read; pickled, it goes on in another process with the next part."""
 
-    def __init__(self, place: Place, reader: LogReader, window: _Asked) -> None:
+    def __init__(self, place: Place, reader: LogReader, window: _Asked, questions: Sequence[RecordQuestion]) -> None:
         loaded = load_rules()
         self.reader = reader
         self.window = window
@@ -221,6 +232,7 @@ class _LogAnalysis:
             WebActivity(), UnixActivity(), CloudActivity(), NetworkActivity(), ProxyActivity(), UnusualLogins(),
             ProductAlerts(), BeaconSeries(),
         )  # fmt: skip
+        self._asked = tuple(map(AskedCollector, questions))
         self._listeners = (
             self.counts, self._coverages, self._continuity, self._logons, self._remote, self._processes, self._rare,
             self._notable, self._names, *self._activities,
@@ -262,6 +274,9 @@ class _LogAnalysis:
         for listener in self._listeners:
             for event in batch:
                 listener.add(event)
+        for collector in self._asked:
+            for event in batch:
+                collector.add(event)
         for hit in self._engine.feed(batch):
             self._hits.add(hit)
             self._processes.mark(hit.event, hit.rule)
@@ -319,3 +334,5 @@ class _LogAnalysis:
         yield from found
         yield from self._processes.findings(self._place)
         yield from self._rare.findings(self._place)
+        for asked in self._asked:
+            yield from asked.findings(self._place)

@@ -212,10 +212,41 @@ def _asked(findings: Sequence[AnyFinding], summary: HostSummary) -> list[str]:
                 f"({plural(summary.rows, 'record')})."
             )
         ]
+    if commands := _command_sentences(listed, summary):
+        return commands
     if summary.topics:
         wanted = _PLURALS[TraceKind(summary.topics[0])][1]
         kinds = ", ".join(_PLURALS[TraceKind(one)][1] for one in summary.records[:4])
         return [f"Cannot tell: a {escape(summary.form)} does not record {wanted}; it records {kinds}."]
+    return []
+
+
+_SHOWN_BY = {
+    TraceKind.DOWNLOAD: r"\b(?:wget|curl|fetch|scp|sftp|bitsadmin|certutil|iwr|irm|Invoke-(?:WebRequest|RestMethod))\b"
+    r"|Download(?:File|String)|Start-BitsTransfer",
+    TraceKind.DELETED: r"\b(?:rm|shred|unlink|del|erase|rmdir|Remove-Item|wevtutil cl|Clear-EventLog)\b",
+    TraceKind.SOCKET: r"/dev/(?:tcp|udp)/|\b(?:nc|ncat|socat|telnet|ssh)\b|https?://",
+    TraceKind.NETWORK: r"/dev/(?:tcp|udp)/|\b(?:nc|ncat|socat|scp|rsync|rclone)\b|https?://",
+    TraceKind.ACCOUNT: r"\b(?:useradd|adduser|usermod|passwd|net1? user|New-LocalUser|New-ADUser)\b",
+    TraceKind.GROUP: r"\b(?:usermod|gpasswd|groupadd|net1? (?:local)?group|Add-(?:LocalGroup|ADGroup)Member)\b",
+    TraceKind.PERSISTS: r"\b(?:crontab|systemctl enable|schtasks|sc create|reg add)\b|authorized_keys",
+    TraceKind.CREATED: r"\b(?:touch|mkdir|cp|mv|tee|New-Item|Out-File|Copy-Item)\b|>",
+}
+"""What in a command shows an activity that the artefact does not record by itself."""
+
+
+def _command_sentences(listed: dict[str, HostActivity], summary: HostSummary) -> list[str]:
+    """The commands that show what the question asks about, where nothing records it by itself."""
+    rows = [row for name in (TraceKind.COMMAND, TraceKind.PERSISTS) if name in listed for row in listed[name].rows]
+    for topic in summary.topics:
+        pattern = _SHOWN_BY.get(TraceKind(topic))
+        found = [row for row in rows if pattern and re.search(pattern, f"{row.what} {row.where}")]
+        if found:
+            yes = "Yes: " if summary.is_yes_no else ""
+            shown = "; ".join(map(_row_words, found[:NAMED]))
+            more = f" and {len(found) - NAMED:,} more" if len(found) > NAMED else ""
+            counted = plural(len(found), "command shows it", "commands show it")
+            return [f"{yes}{counted}: {shown}{more}. Whether it succeeded is not recorded."]
     return []
 
 

@@ -34,7 +34,7 @@ _TOPICS: tuple[tuple[tuple[TraceKind, ...], str], ...] = (
     ),
     (
         (TraceKind.RAN,),
-        r"\bran\b|\brun\b|\bruns\b|\bexecut\w*|\blaunch\w*|\bprograms?\b|\bapplications?\b|\bapps?\b|\bstarted\b|\buserassist\b|\bprefetch\b",
+        r"\bran\b|\brun\b|\bruns\b|\bexecut\w*|\blaunch\w*|\bstart\b|\bprograms?\b|\bapplications?\b|\bapps?\b|\bstarted\b|\buserassist\b|\bprefetch\b",
     ),
     (
         (TraceKind.PRESENT,),

@@ -1,0 +1,249 @@
+"""Answer a question about the records of a log from those that it is about: values, counts, times, outcomes. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from svc.assistant.analyst.questions.record_questions import (
+    AMOUNT,
+    COUNT,
+    DURATION,
+    EXTERNAL,
+    OUTCOME_LET,
+    OUTCOME_STOPPED,
+    WHEN,
+    asks_outcome,
+    asks_success,
+)
+from svc.assistant.analyst.questions.states import is_polar
+from svc.assistant.findings import AnyFinding, Finding, kind_of, with_facts
+from svc.assistant.skills.answer_parts import place_words
+from svc.assistant.skills.events.answer_tables import time_words
+from svc.assistant.skills.events.asked.findings import AskedRecords, RecordValue
+from svc.assistant.skills.indicators.patterns import scope_of
+from svc.assistant.spool import of_kind
+from svc.untrusted.defang import defang_text
+from svc.untrusted.markup import code_span, escape, plural
+
+SHOWN = 6
+_NAME = re.compile(r"[\d.@\\/:_$-]")
+_RUN_COUNT = re.compile(r"run[ _]?count", re.IGNORECASE)
+_SECONDS = re.compile(r"(?:duration|elapsed)", re.IGNORECASE)
+_INTERNAL = re.compile(r"\b(?:internal|private)\b", re.IGNORECASE)
+
+
+def record_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, bool] | None:
+    """The sentence that answers a clause from the records that it is about, and whether all its words are in them.
+
+    None if no log has such records, or if they do not tell what is asked.
+    """
+    held = list(with_facts(of_kind(findings, kind_of(AskedRecords)), AskedRecords))
+    mine = [one for one in held if one.facts.clause == clause and one.facts.count]
+    if not mine:
+        return None
+    most = max(len(one.facts.words) for one in mine)
+    told = [(one, _told(clause, one)) for one in mine if len(one.facts.words) == most]
+    told = [(one, text) for one, text in told if text]
+    if not told:
+        return None
+    missing = [word for word in told[0][0].facts.absent if word]
+    is_whole = not missing
+    if any(_NAME.search(word) for word in missing):
+        return None  # a value that is in none of the records: the others do not answer the question
+    if not told[0][0].facts.words and missing:
+        return _without_words(clause, told[0][0], missing)
+    return " ".join(text for _, text in told[:3]), is_whole
+
+
+_PLAIN_COLUMNS = frozenset({"account", "source", "destination", "signature", "port", "action", "host", "client"})
+
+
+def _without_words(clause: str, found: Finding[AskedRecords], missing: Sequence[str]) -> tuple[str, bool] | None:
+    """All values of a particular column, if no record has the words of the question, which may be verbs."""
+    particular = [one for one in found.facts.values if one.what not in _PLAIN_COLUMNS]
+    if not particular or WHEN.search(clause) or not (text := _values(clause, found)):
+        return None
+    words = ", ".join(map(_value, missing[:3]))
+    return f"{text} No record contains {words}: these are the values of all records.", False
+
+
+def _told(clause: str, found: Finding[AskedRecords]) -> str:
+    if EXTERNAL.search(clause) and not any(one.what == "internal address" for one in found.facts.values):
+        return _by_side(clause, found)
+    for is_asked, answer in (
+        (DURATION.search(clause), _duration), (AMOUNT.search(clause), _amount), (COUNT.search(clause), _count),
+        (asks_outcome(clause) and not _WHICH.match(clause), _outcome), (WHEN.search(clause), _when),
+    ):  # fmt: skip
+        if is_asked and (text := answer(clause, found)):
+            return text
+        if is_asked and answer in (_duration, _amount, _outcome):
+            return ""
+    return _values(clause, found)
+
+
+_WHICH = re.compile(r"\W*(?:(?:and|so) )?(?:which|what|who|whose|list|show)\b", re.IGNORECASE)
+
+
+_PASSIVE = re.compile(r"\bwho (?:was|were|got|gets)\b|\bwhose\b", re.IGNORECASE)
+"""Asks to whom something was done: who did it is no answer."""
+
+
+def _values(clause: str, found: Finding[AskedRecords]) -> str:
+    """The values of the columns that the question asks for."""
+    facts = found.facts
+    if is_polar(clause) or not facts.values:
+        return ""
+    parts = []
+    is_passive = _PASSIVE.search(clause) is not None
+    names = {one.what for one in facts.values} - ({"account", "source"} if is_passive else set())
+    for what in dict.fromkeys(one.what for one in facts.values):
+        mine = [one for one in facts.values if one.what == what]
+        if what not in names:
+            continue
+        parts.append(f"{what}: {_listed(mine)}")
+    if not parts:
+        return ""
+    when = f" {_span(facts)}." if WHEN.search(clause) else ""
+    return f"**{'; '.join(parts)}** ({_about(found)}).{when}"
+
+
+def _listed(values: Sequence[RecordValue]) -> str:
+    shown = "; ".join(
+        f"{_value(one.value)}{f' ({one.count:,} times)' if one.count > 1 else ''}" for one in values[:SHOWN]
+    )
+    return f"{shown}{f' and {len(values) - SHOWN:,} more' if len(values) > SHOWN else ''}"
+
+
+def _about(found: Finding[AskedRecords]) -> str:
+    """Which records these are: ``2 of 4 records, those with `deploy`; line 3 of `cloudtrail.json` ``."""
+    facts = found.facts
+    which = f", those with {', '.join(_value(word) for word in facts.words)}" if facts.words else ""
+    place = f"; {place_words(found.evidence[0])}" if found.evidence else ""
+    return f"{facts.count:,} of {plural(facts.total, 'record')}{which}{place}"
+
+
+def _span(facts: AskedRecords) -> str:
+    if not facts.first or not facts.last:
+        return "No time is stated"
+    zone = "UTC" if facts.first.endswith("Z") else "(zone not stated)"
+    if facts.first == facts.last:
+        return f"{time_words(facts.first)} {zone}"
+    return f"First {time_words(facts.first)}, last {time_words(facts.last)} {zone}"
+
+
+def _when(clause: str, found: Finding[AskedRecords]) -> str:
+    facts = found.facts
+    if not facts.first and not facts.times:
+        return f"**Cannot tell when:** the records state no time ({_about(found)})."
+    columns = ", ".join(f"{escape(one.column)} {_value(one.time)}" for one in facts.times)
+    more = f" Its columns: {columns}." if columns and facts.count == 1 else ""
+    values = _values(clause, found) if facts.values else ""
+    if values:
+        return values + more
+    return f"**{_span(facts)}** ({_about(found)}).{more}"
+
+
+def _count(clause: str, found: Finding[AskedRecords]) -> str:
+    facts = found.facts
+    counts = [one for one in facts.times if _RUN_COUNT.search(one.column)]
+    if counts and facts.count == 1:
+        return f"**{_value(counts[0].time)} times**, by the column {escape(counts[0].column)} ({_about(found)})."
+    if counts:
+        return ""
+    outcome = f": {_outcomes(facts)}" if facts.outcomes and asks_outcome(clause) else ""
+    noun = next((what for what, words in _COUNTED.items() if words.search(clause)), "")
+    if named := [one for one in facts.values if one.what == noun]:
+        many = f"{len(named):,} different {noun}{'s' if len(named) != 1 else ''}"
+        return f"**{many}** in {plural(facts.count, 'record')}{outcome}: {_listed(named)} ({_about(found)})."
+    if _RUNS.search(clause):
+        count = plural(facts.count, "record")
+        return f"**Cannot tell how often it ran:** {count} of it, but none states a count ({_about(found)})."
+    return f"**{plural(facts.count, 'record')}**{outcome} ({_about(found)})."
+
+
+_RUNS = re.compile(r"\b(?:how (?:many times|often)|run ?count)\b", re.IGNORECASE)
+_COUNTED = {
+    what: re.compile(rf"\bhow many (?:\w+ )?{words}\b", re.IGNORECASE)
+    for what, words in (
+        ("domain", r"(?:domains|sites|quer(?:y|ies)|lookups|hostnames)"), ("account", "(?:users|accounts|people|ppl)"),
+        ("host", "(?:hosts|machines|computers|devices|boxes)"), ("source", "(?:ips|sources|addresses|attackers)"),
+        ("file", "(?:files|documents|objects)"), ("bucket", "buckets"), ("country", "countries"),
+    )
+}  # fmt: skip
+
+
+def _amount(_clause: str, found: Finding[AskedRecords]) -> str:
+    sums = [one for one in found.facts.amounts if not _SECONDS.search(one.value)]
+    if not sums:
+        return ""
+    listed = "; ".join(f"{escape(one.value)} {one.count:,}" for one in sums[:4])
+    who = [one for one in found.facts.values if one.what in ("source", "destination", "account")]
+    names = f" ({', '.join(f'{one.what} {_value(one.value)}' for one in who[:4])})" if who else ""
+    return f"**Bytes: {listed}**{names} ({_about(found)})."
+
+
+def _duration(_clause: str, found: Finding[AskedRecords]) -> str:
+    stated = [one for one in found.facts.amounts if _SECONDS.search(one.value) and one.count]
+    if not stated:
+        facts = found.facts
+        return f"**{_span(facts)}** ({_about(found)}); no record states a duration." if facts.first else ""
+    seconds = stated[0].count
+    return f"**{seconds:,} seconds ({seconds / 3_600:.1f} hours)**, by {escape(stated[0].value)} ({_about(found)})."
+
+
+def _outcome(clause: str, found: Finding[AskedRecords]) -> str:
+    """Whether the records say that it was allowed or blocked."""
+    facts = found.facts
+    states = Counter[str]()
+    for one in facts.outcomes:
+        states[one.what] += one.count
+    if not states:
+        return ""
+    both = len(states) > 1
+    lead = ""
+    stopped = OUTCOME_STOPPED.search(clause) is not None
+    if not (stopped and OUTCOME_LET.search(clause)):
+        wanted = "blocked" if stopped else "allowed"
+        lead = ("Yes: " if asks_success(clause) else "In part: ") if both else "Yes: " if wanted in states else "No: "
+    ends = [one for one in facts.values if one.what in ("account", "signature", "source", "destination", "port")]
+    about = "; ".join(f"{one.what} {_value(one.value)}" for one in ends[:4])
+    words = _SUCCESS_WORDS if asks_success(clause) else {}
+    return f"**{lead}{_outcomes(facts, words)}**{f' ({about})' if about else ''}, {_about(found)}."
+
+
+_SUCCESS_WORDS = {"allowed": "succeeded", "blocked": "refused or failed"}
+
+
+def _outcomes(facts: AskedRecords, words: Mapping[str, str] = {}) -> str:
+    ranked = sorted(facts.outcomes, key=lambda one: one.what) if words else facts.outcomes
+    return ", ".join(f"{one.count:,} {words.get(one.what, one.what)} ({_value(one.value)})" for one in ranked[:4])
+
+
+def _by_side(clause: str, found: Finding[AskedRecords]) -> str:
+    """Which of the addresses are of the Internet, or which are not."""
+    wants_public = _INTERNAL.search(clause) is None
+    named = [one for one in found.facts.values if one.what in ("source", "destination")]
+    if re.search(r"\b(?:dsts?|destinations?|targets?)\b", clause, re.IGNORECASE):
+        named = [one for one in named if one.what == "destination"]
+    addresses = [one for one in named if _is_public(one.value) is wants_public]
+    kept = [one for one in named if _is_public(one.value) is not None]
+    if not kept:
+        return ""
+    sort = "external" if wants_public else "internal"
+    if not addresses:
+        return f"**None:** all {plural(len(kept), 'address', 'addresses')} are {'in' if wants_public else 'ex'}ternal."
+    return f"**{plural(len(addresses), f'{sort} address', f'{sort} addresses')}:** {_listed(addresses)}."
+
+
+def _is_public(value: str) -> bool | None:
+    """None if it is no address."""
+    try:
+        return scope_of(value) in ("public", "documentation")
+    except ValueError:
+        return None
+
+
+def _value(value: str) -> str:
+    return code_span(defang_text(value), limit=120)

@@ -1,0 +1,475 @@
+"""Read a question as one about the records of a log: which column it asks for, and which words they must contain. Pure.
+
+"which buckets did deploy touch?" asks for the column of buckets in the records that contain ``deploy``. Whether a word
+is a value of the log is known only when it has been read, so all words that are not of the question itself are given.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from datetime import date
+from functools import cache
+
+import msgspec
+
+from svc.assistant.analyst.clause_words import GENERAL_WORDS, content_words
+from svc.assistant.analyst.questions.places import country_of, words_of
+from svc.assistant.analyst.questions.states import is_polar
+from svc.assistant.knowledge import load
+from svc.assistant.skills.events.asked.records import RecordQuestion
+
+MAX_WORDS = 6
+MAX_QUESTION_CHARS = 200
+RECORDS = "records"  # the option of the events tool
+
+
+class Column(msgspec.Struct, frozen=True):
+    """What a question asks for: its name, its words in a question, and the names of the columns that hold it."""
+
+    what: str
+    words: list[str]
+    names: list[str]
+
+
+class _Columns(msgspec.Struct, frozen=True):
+    """``record_columns.toml``."""
+
+    source: str
+    version: str
+    date: date
+    columns: list[Column]
+
+
+@cache
+def _names() -> dict[str, tuple[str, ...]]:
+    """The names of the columns, by what they hold."""
+    return {one.what: tuple(one.names) for one in load("record_columns.toml", _Columns, __package__).columns}
+
+
+@cache
+def _patterns() -> list[tuple[str, re.Pattern[str]]]:
+    """The words of a question, by what they ask for."""
+    columns = load("record_columns.toml", _Columns, __package__).columns
+    return [(one.what, re.compile(rf"\b(?:{'|'.join(one.words)})\b", re.IGNORECASE)) for one in columns]
+
+
+_ASKS_COLUMN = re.compile(
+    r"\b(?:which|what|whats|who|whose|whom|where|list|show|by whom|from where)\b|\A\W*[\w ]{2,24}\?*\W*\Z",
+    re.IGNORECASE,
+)
+OUTCOME_LET = re.compile(
+    r"\b(?:allow\w*|accept(?:ed)?|permit\w*|let (?:in|through)|(?:got|get|gets|go|went) through)\b", re.IGNORECASE
+)
+OUTCOME_STOPPED = re.compile(
+    r"\b(?:block\w*|den(?:y|ied)|drop(?:ped)?|reject\w*|prevent\w*|refus\w*|stopped|quarantin\w*)\b", re.IGNORECASE
+)
+SUCCEEDED = re.compile(
+    r"\bsuccess\w*|\b(?:get|got|gotten|broke|break|log(?:ged)?|sign(?:ed)?)[ -]?in\b"
+    r"|\bsucceed\w*|\bwork(?:ed)?\b|\bmanaged? to\b|\bget (?:the|it|any|to)\b",
+    re.IGNORECASE,
+)
+_FAILED = re.compile(r"\bfail\w*|\bunsuccessful\w*", re.IGNORECASE)
+_LISTS = re.compile(r"\b(?:which|what|who|whose|how many|list|show|any)\b", re.IGNORECASE)
+COUNT = re.compile(r"\bhow (?:many|often)\b|\bnumber of\b|\brun ?count\b|\bcount\b", re.IGNORECASE)
+AMOUNT = re.compile(
+    r"\bhow (?:much|big)\b|\bmost (?:data|traffic|bytes)\b|\bbiggest\b|\blargest\b|\btop talkers?\b|\bvolume\b",
+    re.IGNORECASE,
+)
+DURATION = re.compile(r"\bhow long\b|\bduration\b", re.IGNORECASE)
+WHEN = re.compile(
+    r"\bwhen\b|\bsince when\b|\bwhat time\b|\b(?:first|last) (?:seen|run|executed|time)\b|\bat what\b", re.IGNORECASE
+)
+EXTERNAL = re.compile(
+    r"\b(?:which|what|any|how many)\b[^?]{0,20}\b(?:ips?|address(?:es)?|dsts?|srcs?|destinations?|sources?|hosts?"
+    r"|connections?|them|these|those|are|is)\b[^?]{0,20}\b(?:external|public|outside|internet|internal|private)\b"
+    r"|\b(?:external|public|internal|private) (?:ips?|address(?:es)?|hosts?)\b",
+    re.IGNORECASE,
+)
+_OWN_WORDS = frozenset(
+    [
+        "account",
+        "accounts",
+        "actually",
+        "address",
+        "addresses",
+        "agent",
+        "agents",
+        "alert",
+        "alerts",
+        "allow",
+        "allowed",
+        "app",
+        "apps",
+        "application",
+        "applications",
+        "asked",
+        "attacker",
+        "attackers",
+        "been",
+        "bad",
+        "biggest",
+        "blocked",
+        "box",
+        "boxes",
+        "broken",
+        "bucket",
+        "buckets",
+        "card",
+        "client",
+        "clients",
+        "command",
+        "commands",
+        "connect",
+        "connected",
+        "connecting",
+        "connection",
+        "connections",
+        "country",
+        "countries",
+        "data",
+        "deny",
+        "denied",
+        "destination",
+        "destinations",
+        "dns",
+        "dst",
+        "did",
+        "does",
+        "domain",
+        "domains",
+        "dropped",
+        "ever",
+        "exactly",
+        "executed",
+        "execute",
+        "execution",
+        "exec",
+        "external",
+        "fail",
+        "failed",
+        "failing",
+        "fails",
+        "first",
+        "file",
+        "files",
+        "from",
+        "geo",
+        "get",
+        "gets",
+        "getting",
+        "got",
+        "granted",
+        "group",
+        "groups",
+        "guys",
+        "hash",
+        "hashes",
+        "host",
+        "hosts",
+        "how",
+        "huh",
+        "instance",
+        "instances",
+        "internal",
+        "internet",
+        "into",
+        "ips",
+        "key",
+        "keys",
+        "large",
+        "largest",
+        "last",
+        "let",
+        "lets",
+        "list",
+        "location",
+        "logged",
+        "login",
+        "logins",
+        "logon",
+        "logons",
+        "long",
+        "lookup",
+        "lookups",
+        "manage",
+        "managed",
+        "many",
+        "member",
+        "most",
+        "much",
+        "name",
+        "named",
+        "names",
+        "namespace",
+        "namespaces",
+        "often",
+        "okay",
+        "one",
+        "ones",
+        "out",
+        "outside",
+        "path",
+        "paths",
+        "pid",
+        "pids",
+        "please",
+        "pls",
+        "plz",
+        "pod",
+        "pods",
+        "port",
+        "ports",
+        "ppl",
+        "people",
+        "private",
+        "process",
+        "processes",
+        "program",
+        "programs",
+        "public",
+        "query",
+        "queries",
+        "quickly",
+        "ran",
+        "region",
+        "regions",
+        "reject",
+        "rejected",
+        "repo",
+        "repos",
+        "resolve",
+        "resolved",
+        "role",
+        "roles",
+        "row",
+        "rows",
+        "rule",
+        "rules",
+        "run",
+        "running",
+        "runs",
+        "seen",
+        "sent",
+        "service",
+        "services",
+        "shady",
+        "side",
+        "sig",
+        "sigs",
+        "since",
+        "site",
+        "sites",
+        "software",
+        "source",
+        "sources",
+        "started",
+        "stopped",
+        "stuff",
+        "success",
+        "successful",
+        "successfully",
+        "such",
+        "talk",
+        "talked",
+        "talker",
+        "talking",
+        "target",
+        "targets",
+        "task",
+        "tasks",
+        "threat",
+        "threats",
+        "through",
+        "time",
+        "times",
+        "tool",
+        "tools",
+        "top",
+        "touch",
+        "touched",
+        "traffic",
+        "url",
+        "urls",
+        "use",
+        "used",
+        "user",
+        "users",
+        "using",
+        "virus",
+        "visit",
+        "visited",
+        "volume",
+        "was",
+        "went",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "with",
+        "work",
+        "worked",
+        "worst",
+        "you",
+        "your",
+        "yes",
+        "not",
+        "there",
+        "here",
+        "his",
+        "her",
+        "she",
+        "him",
+        "they",
+        "them",
+        "their",
+        "its",
+        "this",
+        "that",
+        "these",
+        "those",
+        "for",
+        "and",
+        "the",
+        "any",
+        "are",
+        "has",
+        "had",
+        "have",
+        "can",
+        "could",
+        "will",
+        "about",
+        "all",
+        "also",
+        "but",
+    ]
+)
+_TOKEN = re.compile(r"[\w$@\\/:%+.-]{2,120}")
+
+
+def record_questions(clauses: Sequence[str]) -> list[RecordQuestion]:
+    """The clauses of a question that ask for records, for a column of them, or for their outcome."""
+    if sum(map(len, clauses)) > MAX_QUESTION_CHARS:
+        return []
+    return [found for clause in clauses if (found := record_question(clause)) is not None]
+
+
+def record_question(clause: str) -> RecordQuestion | None:
+    """What a clause asks of records; None if it asks nothing of the kind."""
+    if (country := country_of(clause)) and not country_wanted(clause):
+        named = ("country", "account", "source")
+        words = [words_of(country), *(word for word in _words_of(clause) if not words_of(country).count(word))]
+        return RecordQuestion(clause=clause, words=tuple(words), columns={what: _names()[what] for what in named})
+    is_login = _LOGINS.search(clause) is not None and not asks_success(clause)
+    asks = any(asked.search(clause) for asked in _ASKS) or asks_outcome(clause)
+    columns = _columns_of(clause) if _ASKS_COLUMN.search(clause) or asks else {}
+    counts = COUNT.search(clause) is not None and bool(_words_of(clause))
+    if (not columns and not asks) or (is_login and not counts and _OF_LOGINS.issuperset(columns)):
+        return None  # logins are counted by themselves, with what belongs together
+    return RecordQuestion(
+        clause=clause,
+        words=tuple(_words_of(clause, columns)),
+        outcome=_outcome_of(clause),
+        is_not_blocked=_CONNECTED.search(clause) is not None,
+        is_of_logins=asks_success(clause) and _LOGINS.search(clause) is not None,
+        columns=columns,
+    )
+
+
+def country_wanted(clause: str) -> bool:
+    """Whether a clause asks for a country itself, which it then does not name."""
+    return re.search(r"\bcountr(?:y|ies)\b", clause, re.IGNORECASE) is not None
+
+
+def asks_success(clause: str) -> bool:
+    """Whether a clause asks if something succeeded."""
+    return is_polar(clause) and SUCCEEDED.search(clause) is not None
+
+
+def asks_outcome(clause: str) -> bool:
+    """Whether a clause is about what was let through, and what was not."""
+    return bool(OUTCOME_LET.search(clause) or OUTCOME_STOPPED.search(clause)) or asks_success(clause)
+
+
+_ASKS = (COUNT, AMOUNT, DURATION, WHEN, EXTERNAL)
+_LOGINS = re.compile(
+    r"\b(?:log(?:ged|s|ging)?[- ]?(?:in|on)s?|sign(?:ed|ing)?[- ]?(?:in|on)s?|authenticat\w*|fail(?:s|ed|ures?)?)\b"
+    r"(?! from (?:which|what|where))",
+    re.IGNORECASE,
+)
+
+
+_OF_LOGINS = frozenset({"account", "source", "destination"})
+_CONNECTED = re.compile(r"\bconnected\b|\bwas on\b|\bgot (?:on|onto)\b", re.IGNORECASE)
+
+
+def _outcome_of(clause: str) -> str:
+    """The outcome of the records that a question is about: "which were blocked?", not "was it blocked?"."""
+    if is_polar(clause) or (OUTCOME_LET.search(clause) and OUTCOME_STOPPED.search(clause)):
+        return ""
+    if OUTCOME_STOPPED.search(clause) or _FAILED.search(clause):
+        return "blocked" if _LISTS.search(clause) else ""
+    return "allowed" if OUTCOME_LET.search(clause) and _LISTS.search(clause) else ""
+
+
+def _columns_of(clause: str) -> dict[str, tuple[str, ...]]:
+    found = {what: _names()[what] for what, words in _patterns() if words.search(clause)}
+    if EXTERNAL.search(clause) or AMOUNT.search(clause):
+        found |= {what: _names()[what] for what in ("source", "destination")}
+    if asks_outcome(clause):
+        named = ("source", "account", "signature", "destination", "port")
+        found |= {what: _names()[what] for what in named}
+    if "account" in found and re.search(r"\bwho\b", clause, re.IGNORECASE):
+        found |= {"source": _names()["source"]}
+    for word in _ASKED_NOUN.findall(clause):
+        name = word.lower()
+        if not found and content_words(name):
+            found[name] = (rf"{re.escape(name.rstrip('s'))}s?(?:_?(?:name|id))?", rf"{re.escape(name)}\.name")
+    if not found and _is_mention(clause):
+        return {what: _names()[what] for what in ("account", "source", "destination")}
+    return found
+
+
+def _is_mention(clause: str) -> bool:
+    """Whether a clause only names something: "smb traffic?"."""
+    return (
+        len(clause.split()) <= MENTION_WORDS
+        and bool(_words_of(clause))
+        and not (GENERAL_WORDS.search(clause) or _REQUEST.search(clause))
+    )
+
+
+_REQUEST = re.compile(
+    r"\b(?:extract|summar\w*|explain|decode|describe|analy[sz]e|analysis|inspect|triage|review|investigate|check|map|score|rate"
+    r"|compare|identify|classify|convert|defang|timeline|evidence|next|why|how|hi|hello|thanks?|indicators?|iocs?|report)\b",
+    re.IGNORECASE,
+)
+MENTION_WORDS = 3
+_ASKED_NOUN = re.compile(r"\b(?:which|what) ([a-z]{3,20})\b", re.IGNORECASE)
+
+
+def _words_of(clause: str, columns: Iterable[str] = ()) -> list[str]:
+    """The words that may be values: all but those of the question itself."""
+    found: dict[str, None] = {}
+    nouns = [pattern for what, pattern in _patterns() if what in columns]
+    for token in _TOKEN.findall(_LOGINS.sub(" ", _NOUN_PHRASES.sub(" ", clause))):
+        word = token.strip(".,:;?!'\"-/").lower()
+        if any(noun.fullmatch(word) for noun in nouns) or word in _OWN_WORDS or (len(word) < 3 and not word.isdigit()):
+            continue
+        found[word] = None
+    return list(found)[:MAX_WORDS]
+
+
+_NOUN_PHRASES = re.compile(
+    r"\b(?:access keys?|api keys?|user[- ]?agents?|client (?:app|software)s?|client apps?)\b", re.IGNORECASE
+)
+
+
+def encoded(questions: list[RecordQuestion]) -> str:
+    """As the option of a tool."""
+    return msgspec.json.encode(questions).decode()

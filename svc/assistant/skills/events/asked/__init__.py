@@ -1,0 +1,1 @@
+"""Records that a question asks for: which they are, and what they hold."""

@@ -1,0 +1,311 @@
+"""Collect the records that a question is about: by the words that they contain, with the columns that it asks for.
+
+Which words of a question are values of the log is known only when it has been read. So records are counted by the set
+of words that each contains, and at the end those with the most words are taken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+from svc.assistant.findings import Confidence, Facts, Finding, Severity
+from svc.assistant.sigma.event import Event
+from svc.assistant.skills.events.asked.findings import AskedRecords, RecordTime, RecordValue
+from svc.assistant.skills.events.evidence import Place, Span
+from svc.untrusted.markup import plural
+
+MAX_GROUPS = 64  # sets of words; the words of a question are few
+MAX_VALUES = 500  # different ones of a column in a group
+SHOWN = 50
+MAX_VALUE_CHARS = 300
+MAX_TIMES = 12
+MAX_LAYOUTS = 1_000  # sets of columns; logs have a few
+_ALLOWED = re.compile(
+    r"\b(?:allow\w*|accept\w*|pass(?:ed)?|permit\w*|success\w*|succeeded|tunnel-?up|detect(?:ed)?|alert(?:ed)?|monitor\w*"
+    r"|built|tcp_(?:miss|hit|tunnel|mem_hit|refresh\w*))\b",
+    re.IGNORECASE,
+)
+_BLOCKED = re.compile(
+    r"\b(?:block\w*|den(?:y|ied|ies)|drop\w*|reject\w*|reset\w*|refus\w*|prevent\w*|quarantin\w*|delet\w*|clean\w*|fail\w*"
+    r"|tcp_denied|forbidden)\b",
+    re.IGNORECASE,
+)
+_ACTIONS = (
+    r"(?:^|\.)alert\.action", r"(?:^|\.)(?:action|act|disposition|squidresult|decision|verdict|policyaction)",
+    r"outcome(?:\.result)?", r"(?:^|\.)(?:result|res|status)", r"(?:^|\.)errorcode",
+    r"(?:^|\.)(?:scstatus|statuscode|httpstatus)",
+)  # fmt: skip
+_BYTES = re.compile(
+    r"(?:^|\.)(?:origbytes|sentbytes?|bytessent|bytestransferredout|requestsize|bytestoserver|outbytes|ibyt|bytes|scbytes"
+    r"|bytesout)$"
+)
+_SECONDS = re.compile(r"(?:^|\.)(?:duration|elapsedtime|durationseconds|sessionduration)$")
+_TIME_COLUMN = re.compile(
+    r"(?:^|\.)(?:lastrun|previousrun\d*|runcount|created(?:0x[13]0|on)?|sourcecreated|lastmodified0x10"
+    r"|filekeylastwritetimestamp|lastexecuted|executiontime|runtimes?|eventfirstseen|eventlastseen|updatetimestamp)$"
+)
+_PORTS = {
+    "rdp": "3389", "ssh": "22", "smb": "445", "telnet": "23", "https": "443", "ftp": "21", "ldap": "389",
+    "winrm": "5985",
+    "vnc": "5900", "mssql": "1433", "mysql": "3306",
+}  # fmt: skip
+_PORT_COLUMN = re.compile(r"^(?:dstport|destinationport|id\.respp|dport|dpt|dp|destination\.port|destport)$")
+
+
+COUNTRY_IS = "country="
+"""Begins a word that a column with a country must equal: ``country=ru,russia``."""
+_COUNTRY_COLUMN = re.compile(
+    r"(?:^|\.)(?:countryorregion|(?:src|source|dst)country(?:name|code)?|country(?:name|code|isocode)?|land|pays"
+    r"|pa[ií]s|srcloc|sourcelocation)$"
+)
+
+
+class RecordQuestion(msgspec.Struct, frozen=True, kw_only=True):
+    """A clause of a question: the words that may be in records, and the columns that it asks for.
+
+    ``columns`` are patterns of the names of columns by what they hold, the best first. ``outcome``: only records that
+    say ``allowed`` or ``blocked``; "" for all. ``is_not_blocked``: not those that say ``blocked``.
+    ``is_of_logins``: only logins.
+    """
+
+    clause: str
+    words: tuple[str, ...] = ()
+    outcome: str = ""
+    is_not_blocked: bool = False
+    is_of_logins: bool = False
+    columns: dict[str, tuple[str, ...]] = {}
+
+
+class _RecordGroup:
+    """The records with the same words."""
+
+    def __init__(self) -> None:
+        self.span = Span(limit=3, is_slim=True)
+        self.values: dict[str, Counter[str]] = {}
+        self.outcomes: Counter[str] = Counter()
+        self.amounts: Counter[str] = Counter()
+        self.times: list[RecordTime] = []
+
+    def merge(self, other: _RecordGroup) -> None:
+        self.span.merge(other.span)
+        for what, counts in other.values.items():
+            self.values.setdefault(what, Counter()).update(counts)
+        self.outcomes.update(other.outcomes)
+        self.amounts.update(other.amounts)
+        self.times = (self.times + other.times)[:MAX_TIMES]
+
+
+class _HeldBy:
+    """Which columns of records with the same columns hold what, the best first: found once for all of them."""
+
+    def __init__(self, names: Sequence[str], wanted: Mapping[str, Sequence[re.Pattern[str]]]) -> None:
+        named = [(name, _plain(name)) for name in names]
+        self.columns = {
+            what: [name for pattern in patterns for name, column in named if _is_column(pattern, column)]
+            for what, patterns in wanted.items()
+        }
+        self.actions = [name for pattern in _ACTION_COLUMNS for name, column in named if pattern.search(column)]
+        self.sums = [name for name, column in named if _BYTES.search(column) or _SECONDS.search(column)]
+        self.times = [name for name, column in named if _TIME_COLUMN.search(column)]
+        self.countries = [name for name, column in named if _COUNTRY_COLUMN.search(column)]
+        self.ports = [name for name, column in named if _PORT_COLUMN.match(column)]
+
+
+class AskedCollector:
+    """Collects the records of one clause."""
+
+    def __init__(self, question: RecordQuestion) -> None:
+        self._question = question
+        self._words = [(word, _pattern(word)) for word in question.words if not word.startswith(COUNTRY_IS)]
+        self._countries = {
+            word: frozenset(word.removeprefix(COUNTRY_IS).split(","))
+            for word in question.words
+            if word.startswith(COUNTRY_IS)
+        }
+        self._wanted = {
+            what: tuple(re.compile(rf"(?:{_joined(one)})$") for one in patterns)
+            for what, patterns in question.columns.items()
+        }
+        self._layouts: dict[tuple[str, ...], _HeldBy] = {}
+        self._groups: dict[frozenset[str], _RecordGroup] = {}
+        self._total = 0
+
+    def add(self, event: Event) -> None:
+        """Count a record with the words that it contains."""
+        if self._question.is_of_logins and event.category != "authentication":
+            return
+        self._total += 1
+        layout = self._layout(event)
+        outcome = _outcome_of(event, layout)
+        state = outcome.partition(":")[0]
+        if (self._question.outcome and state != self._question.outcome) or (
+            self._question.is_not_blocked and state == "blocked"
+        ):
+            return
+        text = "\n".join((*event.fields.values(), event.host, event.excerpt))
+        found = frozenset(word for word, pattern in self._words if _has(word, pattern, text, event, layout))
+        countries = {event.fields[name].lower() for name in layout.countries}
+        found |= {word for word, names in self._countries.items() if names & countries}
+        group = self._groups.get(found)
+        if group is None:
+            if len(self._groups) >= MAX_GROUPS:
+                return
+            group = self._groups[found] = _RecordGroup()
+        group.span.add(event)
+        for what, names in layout.columns.items():
+            for value in _values(event, what, names):
+                counts = group.values.setdefault(what, Counter())
+                if len(counts) < MAX_VALUES or value in counts:
+                    counts[value] += 1
+        if outcome:
+            group.outcomes[outcome] += 1
+        _add_amounts(group, event, layout)
+
+    def _layout(self, event: Event) -> _HeldBy:
+        names = tuple(event.fields)
+        found = self._layouts.get(names)
+        if found is None:
+            if len(self._layouts) >= MAX_LAYOUTS:
+                self._layouts.clear()
+            found = self._layouts[names] = _HeldBy(names, self._wanted)
+        return found
+
+    def findings(self, place: Place) -> Iterator[Finding[Facts]]:
+        """Yield what the records with the most words hold."""
+        if not self._groups:
+            return
+        best = max(map(len, self._groups))
+        if not best and self._question.words and not (self._countries or self._question.columns):
+            return  # no record has a word of the question
+        chosen = _RecordGroup()
+        for words, group in self._groups.items():
+            if len(words) == best:
+                chosen.merge(group)
+        shared = {word for one in self._groups if len(one) == best for word in one}
+        used = [word for word in self._question.words if word in shared]
+        count = chosen.span.count
+        facts = AskedRecords(
+            clause=self._question.clause,
+            total=self._total,
+            count=count,
+            words=used,
+            absent=[word for word in self._question.words if word not in shared],
+            first=chosen.span.first or None,
+            last=chosen.span.last or None,
+            values=[RecordValue(what, value, n) for what, each in chosen.values.items() for value, n in _top(each)],
+            outcomes=[RecordValue(*one.partition(": ")[::2], n) for one, n in _top(chosen.outcomes)],
+            amounts=[RecordValue("sum", column, n) for column, n in _top(chosen.amounts)],
+            times=chosen.times,
+        )
+        about = f" with {', '.join(used)}" if used else ""
+        yield Finding(
+            title=f"{plural(count, 'record')}{about}",
+            severity=Severity.INFO,
+            confidence=Confidence.HIGH,
+            why="the question asks for these records",
+            evidence=tuple(place.evidence(event) for event in chosen.span.events),
+            facts=facts,
+        )
+
+
+def _top(counts: Counter[str]) -> list[tuple[str, int]]:
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:SHOWN]
+
+
+def _pattern(word: str) -> re.Pattern[str]:
+    """A word where a word begins; a longer one anywhere, as in the names of actions: ``FileDownloaded``."""
+    if _PLAIN_WORD.match(word) and len(word) >= LONG_WORD:
+        word = _ENDING.sub("", word)
+    start = r"(?<![a-z0-9])" if len(word) < LONG_WORD or word[0].isdigit() else ""
+    end = r"(?![a-z0-9])" if len(word) < LONG_WORD - 1 else r"(?![\d])" if word[-1].isdigit() else ""
+    return re.compile(start + re.escape(word) + end, re.IGNORECASE)
+
+
+LONG_WORD = 5  # letters; a shorter one is in too many others
+_PLAIN_WORD = re.compile(r"[a-z]+\Z")
+_ENDING = re.compile(r"(?:ed|ing|es|s|e)\Z")
+
+
+def _has(word: str, pattern: re.Pattern[str], text: str, event: Event, layout: _HeldBy) -> bool:
+    if pattern.search(text):
+        return True
+    port = _PORTS.get(word)
+    return port is not None and any(event.fields[name] == port for name in layout.ports)
+
+
+def _plain(name: str) -> str:
+    """The name of a column in lower case, without what stands between its words."""
+    return _BETWEEN.sub("", name.lower())
+
+
+_BETWEEN = re.compile(r"[ _-]")
+
+
+def _joined(pattern: str) -> str:
+    """A pattern of the name of a column, for names as ``plain`` gives them."""
+    return re.sub(r"[_-]\??", "", pattern)
+
+
+def _values(event: Event, what: str, names: Sequence[str]) -> list[str]:
+    """The values of the first column that has one; addresses also from a message."""
+    for name in names:
+        value = event.fields[name]
+        if value and value not in _UNSET:
+            return [one[:MAX_VALUE_CHARS] for one in value.split("\n") if one]
+    if what == "host" and event.host:
+        return [event.host]
+    message = event.fields.get("message", "") if what == "source" else ""
+    return list(dict.fromkeys(_IN_TEXT.findall(message[:MAX_VALUE_CHARS])))
+
+
+_UNSET = frozenset({"-", "N/A", "None"})
+_IN_TEXT = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)")
+
+
+def _is_column(pattern: re.Pattern[str], column: str) -> bool:
+    return pattern.match(column) is not None or any(
+        pattern.match(column[at + 1 :]) is not None for at, char in enumerate(column) if char == "."
+    )
+
+
+_ACTION_COLUMNS = tuple(re.compile(rf"(?:{one})$") for one in _ACTIONS)
+
+
+def _outcome_of(event: Event, layout: _HeldBy) -> str:
+    """``allowed: accept`` or ``blocked: deny``; "" if a record says neither."""
+    for name in layout.actions:
+        value = event.fields[name]
+        if _BLOCKED.search(value) or _is_error(value):
+            return f"blocked: {value[:60]}"
+        if _ALLOWED.search(value):
+            return f"allowed: {value[:60]}"
+    return ""
+
+
+def _is_error(value: str) -> bool:
+    """Whether a value is an HTTP status that refuses, or a code of AWS that does."""
+    return (len(value) == 3 and value.isdigit() and value >= "400") or value.startswith(
+        ("AccessDenied", "Unauthorized")
+    )
+
+
+MAX_NUMBER_CHARS = 40
+MAX_MESSAGE_CHARS = 2_000
+_RUN_COUNT = re.compile(r"\brun count:? (\d{1,9})\b")
+
+
+def _add_amounts(group: _RecordGroup, event: Event, layout: _HeldBy) -> None:
+    for name in layout.sums:
+        value = event.fields[name]
+        if len(value) <= MAX_NUMBER_CHARS and value.replace(".", "", 1).isdecimal():
+            group.amounts[name] += round(float(value))
+    if group.span.count > 1:
+        return
+    group.times += [RecordTime(name, event.fields[name]) for name in layout.times[:MAX_TIMES] if event.fields[name]]
+    message = event.fields.get("message", "")
+    if (stated := _RUN_COUNT.search(message[:MAX_MESSAGE_CHARS])) is not None:  # plaso's, about a prefetch file
+        group.times.append(RecordTime("run count", stated[1]))

@@ -1,0 +1,1 @@
+"""Pairs of evidence and questions: ``open.toml`` and ``held.toml``."""

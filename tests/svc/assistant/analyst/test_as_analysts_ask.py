@@ -1,0 +1,18 @@
+"""Short questions as analysts type them at night, about every kind of evidence: each answered, or said why not."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.svc.assistant.analyst.as_analysts_ask.pairs import answered, judged, pairs_of
+
+MOST_BAD = {"open": 0.08, "held": 0.24}
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("half", ["open", "held"])
+async def test_few_answers_are_wrong(half: str):
+    pairs = list(pairs_of(half))
+    bad = [f"{pair}: {wrong}" for pair in pairs if (wrong := judged(pair, await answered(pair)))]
+    print(f"{half}: {len(bad)} bad of {len(pairs)}\n" + "\n".join(bad))
+    assert len(bad) <= MOST_BAD[half] * len(pairs), "\n".join(bad)
