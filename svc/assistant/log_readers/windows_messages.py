@@ -71,7 +71,7 @@ _SUBJECT_EVENTS = frozenset({"1102", "104"})
 
 
 def line_fields(message: str, event_id: str) -> Iterator[tuple[str, str]]:
-    """Yield the fields of a message that stands in one line: without sections, an account is the event's target."""
+    """Yield the fields of a message in one line: without sections, an account is the event's target."""
     side = "Subject" if event_id in _SUBJECT_EVENTS else "Target"
     for written, value in _IN_LINE.findall(message):
         name = _ENGLISH.get(written, written)

@@ -32,7 +32,7 @@ class Column(msgspec.Struct, frozen=True):
     names: list[str]
 
 
-class _Columns(msgspec.Struct, frozen=True):
+class _RecordColumns(msgspec.Struct, frozen=True):
     """``record_columns.toml``."""
 
     source: str
@@ -44,13 +44,13 @@ class _Columns(msgspec.Struct, frozen=True):
 @cache
 def _names() -> dict[str, tuple[str, ...]]:
     """The names of the columns, by what they hold."""
-    return {one.what: tuple(one.names) for one in load("record_columns.toml", _Columns, __package__).columns}
+    return {one.what: tuple(one.names) for one in load("record_columns.toml", _RecordColumns, __package__).columns}
 
 
 @cache
 def _patterns() -> list[tuple[str, re.Pattern[str]]]:
     """The words of a question, by what they ask for."""
-    columns = load("record_columns.toml", _Columns, __package__).columns
+    columns = load("record_columns.toml", _RecordColumns, __package__).columns
     return [(one.what, re.compile(rf"\b(?:{'|'.join(one.words)})\b", re.IGNORECASE)) for one in columns]
 
 

@@ -1,4 +1,4 @@
-"""Read PAN-OS log lines, which have no header: their columns stand in the order of the syslog field descriptions."""
+"""Read PAN-OS log lines, which have no header: their columns are in the order of the syslog field descriptions."""
 
 from __future__ import annotations
 

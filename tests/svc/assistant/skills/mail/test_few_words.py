@@ -47,7 +47,7 @@ def test_lures_of_few_words(name: str, mail: dict[str, object]):
     [
         {"text": "The manual is now here, please read the second page before Monday: https://praxis-example.org/a1"},
         {"text": "You were charged $389.00. To change your plan, sign in. Our address: 808 Main Street, 555."},
-        {"text": "My new address is at work: lena@choir-example.org"},
+        {"text": "My new work address: lena@choir-example.org"},
         {"text": "Show this code at the entrance.", "files": [("c.png", "image/png", "calendar")]},
         {"text": "See the file.", "files": [("letter.pdf", "application/pdf", "pdf")]},
     ],
