@@ -1,7 +1,7 @@
 """Questions by a tactic or the usual name of a technique: "any lateral mvmt?", "priv esc?", "sqli?". Pure.
 
-A clause that has no other content is answered from the findings with such techniques. If there are none, the answer says
-how many rules look for them; it never says "no".
+A clause that has no other content is answered from the findings with such techniques. If there are none, the answer
+says how many rules look for them; it never says "no".
 """
 
 from __future__ import annotations
