@@ -44,14 +44,14 @@ class ScopeScheduling(LoadScopeScheduling):
 def processes_for(arguments: Sequence[str], root: Path, *, is_watched: bool) -> int:
     """How many processes a run has: 0, this one, for few files or for somebody who watches.
 
-    Else two more than there are processors, because tests also wait for services, kernels and pages that they started.
+    Else one more than there are processors, because tests also wait for services and kernels that they started.
     """
     named = [root / argument.split("::", 1)[0] for argument in arguments]
     files = [file for path in named for file in ([path] if path.is_file() else path.rglob("test_*.py"))]
     if is_watched or len({scope_of(file.relative_to(TESTS.parent).as_posix()) for file in files}) < _FEW_FILES:
         return 0
     usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(usable + 2, _MOST_PROCESSES) if usable > 1 else 0
+    return min(usable + 1, _MOST_PROCESSES) if usable > 1 else 0
 
 
 def is_watched(config: pytest.Config) -> bool:
