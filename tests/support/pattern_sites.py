@@ -37,6 +37,8 @@ RUN_TIME = {
         "[pattern.pattern for named in _patterns().values() for _, _, pattern in named]"
     ),
     "analyst/questions/time_words.py:_part": "[words.pattern for words, _ in _PARTS]",
+    "analyst/questions/unread.py:asked": "[place.asked.pattern for place in _places()]",
+    "analyst/questions/unread.py:is_read": "[place.is_read.pattern for place in _places()]",
     "analyst/particulars.py:_mentions": r"[r'(?<![\w.-])aaa(?![\w-]|\.\w)']",
     "analyst/render.py:rated": r"[r'\bcritical\b(?! or higher)']",
     "analyst/structured_answer.py:_short_prose": r"[rf'\b{name}\b' for name in TYPES]",
@@ -78,6 +80,12 @@ RUN_TIME = {
         "[one for known in (*table().kind, *table().rule)"
         " for one in (known.words, getattr(known, 'and_words', ''), known.not_words) if one]"
     ),
+    "skills/events/asked/records.py:_pattern": "[_pattern(word).pattern for word in ('downloads', 'aa', '443', '10.0.0.1')]",
+    "skills/events/asked/records.py:__init__": (
+        "[f'(?:{_joined(name)})$' for names in module('svc.assistant.analyst.questions.record_questions')._names().values()"
+        " for name in names]"
+    ),
+    "skills/host_artefacts/answer.py:_command_sentences": "list(_SHOWN_BY.values())",
     "skills/host_artefacts/signs.py:__init__": (
         "[one for sign in load('signs.toml', _SignTable, __package__).signs"
         " for one in (sign.pattern, sign.unless, sign.where, sign.source, sign.detail) if one]"

@@ -45,7 +45,7 @@ _FAILED_LOGINS = re.compile(
     re.IGNORECASE,
 )
 _ACCEPTED_LOGINS = re.compile(
-    r"\W*(?:(?:any|list|show|me|the|all|which|what|successful|accepted) ){0,4}"
+    r"\A\W*(?:(?:any|list|show|me|the|all|which|what|successful|accepted) ){0,4}"
     r"(?P<kind>rdp |remote desktop |network |interactive |remote )?(?:log|sign)[- ]?[io]ns?\W*\Z",
     re.IGNORECASE,
 )

@@ -91,6 +91,13 @@ _OWN_WORDS = frozenset(
         "account",
         "accounts",
         "actually",
+        "logs",
+        "log",
+        "occurs",
+        "occur",
+        "appeared",
+        "appears",
+        "appear",
         "address",
         "addresses",
         "agent",
@@ -371,9 +378,12 @@ def record_question(clause: str) -> RecordQuestion | None:
     counts = COUNT.search(clause) is not None and bool(_words_of(clause))
     if (not columns and not asks) or (is_login and not counts and _OF_LOGINS.issuperset(columns)):
         return None  # logins are counted by themselves, with what belongs together
+    words = tuple(_words_of(clause, columns))
+    if not asks and not words and _ALL_ADDRESSES.search(clause) and _OF_ADDRESSES.issuperset(columns):
+        return None  # addresses are also where no column is named for them
     return RecordQuestion(
         clause=clause,
-        words=tuple(_words_of(clause, columns)),
+        words=words,
         outcome=_outcome_of(clause),
         is_not_blocked=_CONNECTED.search(clause) is not None,
         is_of_logins=asks_success(clause) and _LOGINS.search(clause) is not None,
@@ -405,6 +415,8 @@ _LOGINS = re.compile(
 
 
 _OF_LOGINS = frozenset({"account", "source", "destination"})
+_OF_ADDRESSES = frozenset({"source", "destination"})
+_ALL_ADDRESSES = re.compile(r"\b(?:ips?|addresses)\b", re.IGNORECASE)
 _CONNECTED = re.compile(r"\bconnected\b|\bwas on\b|\bgot (?:on|onto)\b", re.IGNORECASE)
 
 
