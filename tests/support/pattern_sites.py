@@ -80,10 +80,10 @@ RUN_TIME = {
         "[one for known in (*table().kind, *table().rule)"
         " for one in (known.words, getattr(known, 'and_words', ''), known.not_words) if one]"
     ),
-    "skills/events/asked/records.py:_pattern": "[_pattern(word).pattern for word in ('downloads', 'aa', '443', '10.0.0.1')]",
+    "skills/events/asked/records.py:_pattern": "[_pattern(word).pattern for word in ('loads', 'aa', '443')]",
     "skills/events/asked/records.py:__init__": (
-        "[f'(?:{_joined(name)})$' for names in module('svc.assistant.analyst.questions.record_questions')._names().values()"
-        " for name in names]"
+        "[f'(?:{_joined(name)})$'"
+        " for names in module('svc.assistant.analyst.questions.record_questions')._names().values() for name in names]"
     ),
     "skills/host_artefacts/answer.py:_command_sentences": "list(_SHOWN_BY.values())",
     "skills/host_artefacts/signs.py:__init__": (

@@ -378,12 +378,12 @@ def record_question(clause: str) -> RecordQuestion | None:
     counts = COUNT.search(clause) is not None and bool(_words_of(clause))
     if (not columns and not asks) or (is_login and not counts and _OF_LOGINS.issuperset(columns)):
         return None  # logins are counted by themselves, with what belongs together
-    words = tuple(_words_of(clause, columns))
-    if not asks and not words and _ALL_ADDRESSES.search(clause) and _OF_ADDRESSES.issuperset(columns):
+    about = tuple(_words_of(clause, columns))
+    if not asks and not about and _ALL_ADDRESSES.search(clause) and _OF_ADDRESSES.issuperset(columns):
         return None  # addresses are also where no column is named for them
     return RecordQuestion(
         clause=clause,
-        words=words,
+        words=about,
         outcome=_outcome_of(clause),
         is_not_blocked=_CONNECTED.search(clause) is not None,
         is_of_logins=asks_success(clause) and _LOGINS.search(clause) is not None,
