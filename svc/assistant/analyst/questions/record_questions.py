@@ -91,6 +91,15 @@ _OWN_WORDS = frozenset(
         "account",
         "accounts",
         "actually",
+        "something",
+        "anything",
+        "nobody",
+        "everybody",
+        "everyone",
+        "somebody",
+        "someone",
+        "anybody",
+        "anyone",
         "logs",
         "log",
         "occurs",
@@ -379,6 +388,8 @@ def record_question(clause: str) -> RecordQuestion | None:
     if (not columns and not asks) or (is_login and not counts and _OF_LOGINS.issuperset(columns)):
         return None  # logins are counted by themselves, with what belongs together
     about = tuple(_words_of(clause, columns))
+    if not about and asks_success(clause) and not COUNT.search(clause):
+        return None  # whether anybody got in is answered by the logins
     if not asks and not about and _ALL_ADDRESSES.search(clause) and _OF_ADDRESSES.issuperset(columns):
         return None  # addresses are also where no column is named for them
     return RecordQuestion(
