@@ -142,7 +142,7 @@ YES_NO = {
     "open": [
         _asked("did anyone get in?", "auth", YES, "mara"),
         _asked("was there a brute force?", "auth", YES, ATTACKED),
-        _asked("is there lateral movement?", "windows", UNKNOWN, "3 rules look for it"),
+        _asked("is there lateral movement?", "windows", UNKNOWN, r"\d+ rules that look for lateral movement ran"),
         _asked("were logs cleared?", "windows", YES, "clear|1102"),
         _asked("was LSASS dumped?", "windows", YES, "LSASS"),
         _asked("any beaconing?", "capture", SOFT, "beacon"),

@@ -377,6 +377,8 @@ def record_questions(clauses: Sequence[str]) -> list[RecordQuestion]:
 
 def record_question(clause: str) -> RecordQuestion | None:
     """What a clause asks of records; None if it asks nothing of the kind."""
+    if _PORT_SCAN.search(clause):
+        return None  # not of the column with the ports
     if (country := country_of(clause)) and not country_wanted(clause):
         named = ("country", "account", "source")
         words = [words_of(country), *(word for word in _words_of(clause) if not words_of(country).count(word))]
@@ -425,6 +427,7 @@ _LOGINS = re.compile(
 )
 
 
+_PORT_SCAN = re.compile(r"\bport[- ]?scan\w*", re.IGNORECASE)
 _OF_LOGINS = frozenset({"account", "source", "destination"})
 _OF_ADDRESSES = frozenset({"source", "destination"})
 _ALL_ADDRESSES = re.compile(r"\b(?:ips?|addresses)\b", re.IGNORECASE)

@@ -155,7 +155,7 @@ ASKED = (
     _technique("a reverse shell", r"rev(?:erse)? ?-?shells?\b", "", r"\breverse shell"),
     _technique("a backdoor", r"back ?-?doors?\b", "T1505 T1543 T1546 T1547 T1136 T1098.004", r"\bbackdoor"),
     _technique(
-        "log clearing", r"log ?-?(?:wip|clear|tamper)\w*|anti-?forensics?\b", "T1070.001 T1070.002", r"\blog cleared"
+        "log clearing", r"log ?-?(?:wip|clearing|tamper)\w*|anti-?forensics?\b", "T1070.001 T1070.002", r"\blog cleared"
     ),
     _technique(
         "credential dumping", r"cred\w*[- ](?:dump|steal|theft|harvest)\w*|lsass dump\w*", "T1003 T1555",
