@@ -1,7 +1,7 @@
-"""Codes that work once: where they are kept, by their digests, until they are used or expire.
+"""Stores of one-time codes, which keep their digests until they are used or expire.
 
 A service on SQLite keeps them in its memory. Several services on one PostgreSQL keep them there, so that a code that
-one of them issued works once, at whichever it is redeemed (``shared_codes.py``).
+one of them issued works once, whichever of them redeems it (``shared_codes.py``).
 """
 
 from __future__ import annotations

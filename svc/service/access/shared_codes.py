@@ -1,4 +1,4 @@
-"""Codes that work once, over all services of a database: the service that deletes the row has used the code."""
+"""One-time codes for all services of a database: the service that deletes the row has used the code."""
 
 from __future__ import annotations
 

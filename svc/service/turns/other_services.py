@@ -34,7 +34,7 @@ class Reply(msgspec.Struct, kw_only=True, omit_defaults=True):
 
     @classmethod
     def of(cls, error: ServiceError) -> Reply:
-        """The reply that raises this error where it was asked."""
+        """The reply that raises this error at the service that asked."""
         return cls(code=error.code, status=error.status, message=error.message, param=error.param)
 
 

@@ -34,7 +34,7 @@ class Milder(StrEnum):
     HARDENING = "Each of these changes turned a protection on or restricted access."
     DEPLOYMENT = "By agent or name, a tool that deploys configuration made these changes, and none removed anything."
     OWN = "Each of these accounts changed its own password."
-    MANAGED = "Management software started each of these programs from where it is installed."
+    MANAGED = "Management software started each of these programs from its installation folder."
 
 
 _FAILURES = re.compile(

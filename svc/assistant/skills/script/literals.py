@@ -180,7 +180,7 @@ def _values(assigned: re.Pattern[str], text: str) -> dict[str, str]:
 
 
 def _set_again(text: str) -> str:
-    """Insert what a variable of PowerShell holds that is set several times, up to where it is set the next time."""
+    """Insert the value of a PowerShell variable that is assigned several times, up to its next assignment."""
     places: dict[str, list[re.Match[str]]] = {}
     for match in _ASSIGNED.finditer(text):
         places.setdefault(match[1].lower(), []).append(match)
