@@ -169,11 +169,27 @@ def test_signing_out_ends_the_pages_key(signed_in: Page, service: ThreadService)
     assert key not in signed_in.content()
 
 
-def test_a_key_that_is_revoked_elsewhere_signs_the_page_out(signed_in: Page, service: ThreadService):
-    key = signed_in.locator("svc-chat").get_attribute("api-key")
+def revoke(key: str, service: ThreadService) -> None:
     with service.http(key) as http:
         (own,) = [row["id"] for row in http.get("/key/list").json()["keys"] if row["is_asking"]]
         http.post("/key/revoke", json={"id": own})
+
+
+def test_a_key_that_is_revoked_elsewhere_signs_the_page_out_as_its_stream_is_closed(
+    signed_in: Page, service: ThreadService
+):
+    signed_in.get_by_label("Question").fill("who?")
+    signed_in.keyboard.press("Enter")
+    expect(signed_in.locator("article.turn .answer")).to_contain_text("0 files, 0 earlier")
+    revoke(signed_in.locator("svc-chat").get_attribute("api-key"), service)
+    expect(signed_in.get_by_role("alert")).to_contain_text("invalid")
+
+
+def test_a_page_without_a_stream_learns_from_its_list_of_keys_that_its_own_is_revoked(
+    signed_in: Page, service: ThreadService
+):
+    expect(signed_in.get_by_label("Model")).to_be_visible()  # the last that it asks for before the first question
+    revoke(signed_in.locator("svc-chat").get_attribute("api-key"), service)
     signed_in.get_by_role("button", name="API keys").click()
     expect(signed_in.get_by_role("alert")).to_contain_text("invalid")
 
