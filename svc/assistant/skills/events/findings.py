@@ -160,13 +160,13 @@ class RuleHit(Facts, frozen=True, kw_only=True, tag="rule_hit"):
     last: str | None
     hosts: list[str]
     accounts: list[str] = msgspec.field(default_factory=list)
-    """Who acted, in logs of services: the accounts of the first 20 that differ; empty for other logs."""
+    """Who acted, in logs of services and Windows' security log: the first 20 that differ; empty for other logs."""
     addresses: list[str] = msgspec.field(default_factory=list)
     """From where they acted."""
     actions: list[str] = msgspec.field(default_factory=list)
     """What they did, as the log names it."""
     targets: list[str] = msgspec.field(default_factory=list)
-    """What they did it to: accounts, roles, policies, files."""
+    """What they did it to: accounts, groups, roles, policies, files, tasks."""
     event_ids: list[int]
     event_names: list[str] = msgspec.field(default_factory=list)
     """What each of ``event_ids`` means, in the same order; "" if that is not known."""

@@ -11,6 +11,7 @@ from svc.assistant.log_readers.windows import words_for
 from svc.assistant.sigma.correlator import Episode, Losses
 from svc.assistant.sigma.engine import Hit, Rule
 from svc.assistant.sigma.event import Event
+from svc.assistant.skills.events.actors import Actors, SidNames
 from svc.assistant.skills.events.attempts import Milder, milder
 from svc.assistant.skills.events.evidence import Place, Span
 from svc.assistant.skills.events.findings import CorrelatedGroup, RuleHit
@@ -19,42 +20,12 @@ MAX_EVIDENCE = 5  # records per rule
 MAX_HOSTS = 20
 MAX_GROUPS = 50
 MAX_TITLE_CHARS = 60  # of the values in a title
-MAX_ACTORS = 20  # accounts, addresses, actions and targets, each
 RANK = {severity: place for place, severity in enumerate(Severity)}
 """Position of each severity, the most severe first."""
 
 REFUSED = frozenset(["400", "401", "403", "404", "405", "406", "410", "414", "429", "444"])
 """Answers of a web server by which an attack cannot have worked."""
 _WHY_REFUSED = "The server refused every one of these requests."
-
-
-_ACTOR_FIELDS = {
-    "": ("User", "SourceIp", "Action", "Target"),
-    "authentication": ("TargetUserName", "IpAddress"),
-    "proxy": ("cs-username", "c-ip"),
-}
-"""By the category of an event: the fields that hold the account, the address, the action and its target."""
-
-
-class _Actors:
-    """Who did what from where, in logs of services; other events are ignored."""
-
-    def __init__(self) -> None:
-        self.accounts: dict[str, None] = {}
-        self.addresses: dict[str, None] = {}
-        self.actions: dict[str, None] = {}
-        self.targets: dict[str, None] = {}
-
-    def add(self, event: Event) -> None:
-        """Note the actor of an event that is an action, a login or a request of an account."""
-        fields = event.fields
-        names = _ACTOR_FIELDS.get(event.category, ())
-        if not event.category and "Action" not in fields:
-            return
-        for found, name in zip((self.accounts, self.addresses, self.actions, self.targets), names, strict=False):
-            value = fields.get(name, "").partition("\n")[0]
-            if value and len(found) < MAX_ACTORS:
-                found[value] = None
 
 
 class _RuleMatches:
@@ -64,7 +35,7 @@ class _RuleMatches:
         self.rule = rule
         self.span = Span(limit=MAX_EVIDENCE)
         self.hosts: set[str] = set()
-        self.actors = _Actors()
+        self.actors = Actors()
         self.refused = 0
         self.milder: dict[Milder | None, int] = {}
         self.episodes: list[Episode] = []
@@ -143,6 +114,7 @@ class RuleHits:
     def __init__(self) -> None:
         self._by_rule: dict[str, _RuleMatches] = {}
         self.covered: set[tuple[str, int | None]] = set()
+        self._sids = SidNames()
 
     def add(self, hit: Hit) -> None:
         """Count a hit."""
@@ -155,6 +127,7 @@ class RuleHits:
         if len(matched.hosts) < MAX_HOSTS:
             matched.hosts.add(hit.event.host)
         matched.actors.add(hit.event)
+        self._sids.add(hit.event)
 
     def __len__(self) -> int:
         return len(self._by_rule)
@@ -195,7 +168,7 @@ class RuleHits:
                     accounts=list(matched.actors.accounts),
                     addresses=list(matched.actors.addresses),
                     actions=list(matched.actors.actions),
-                    targets=list(matched.actors.targets),
+                    targets=list(dict.fromkeys(map(self._sids.name, matched.actors.targets))),
                     event_ids=ids,
                     event_names=[named[event_id] for event_id in ids],
                     groups=matched.groups(),

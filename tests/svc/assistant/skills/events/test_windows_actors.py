@@ -6,10 +6,11 @@ from io import BytesIO
 
 import pytest
 
+from svc.assistant.analyst.questions.event_answers import event_answer
 from svc.assistant.findings import AnyFinding, Finding, Severity
 from svc.assistant.skills.events import answer, tool
 from svc.assistant.skills.events.answer import are_independent
-from svc.assistant.skills.events.findings import TacticIndicator
+from svc.assistant.skills.events.findings import RuleHit, TacticIndicator
 from tests.support.evtx_writer import Record, evtx
 
 CONSOLE = {
@@ -120,3 +121,36 @@ def indicator(what: str, number: int, severity: Severity) -> TacticIndicator:
 )
 def test_likely_needs_two_independent_facts(facts: list[tuple[str, int, str]], expected: bool):
     assert are_independent([indicator(what, number, Severity(level)) for what, number, level in facts]) is expected
+
+
+SID = "S-1-5-21-1111111111-2222222222-3333333333-1105"
+NEW = {"SubjectUserName": "ann", "TargetUserName": "temp7", "TargetSid": SID}
+MEMBER = {"SubjectUserName": "bob", "TargetUserName": "Administrators", "MemberName": "-", "MemberSid": SID}
+
+
+def hits(findings: list[AnyFinding]) -> dict[str, RuleHit]:
+    return {one.title: one.facts for one in findings if isinstance(one.facts, RuleHit)}
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_rule_says_who_acted_and_on_which_account_whose_name_may_stand_in_another_event(order: int):
+    by_rule = hits(found(*[(4720, NEW), (4732, MEMBER)][::order]))
+
+    created, added = by_rule["User account created (event 4720)"], by_rule["Member added to a privileged group"]
+    assert (created.accounts, created.targets) == (["ann"], ["temp7"])
+    assert (added.accounts, added.targets) == (["bob"], ["temp7", "Administrators"])
+
+
+def test_a_member_whose_name_no_event_states_stays_an_identifier():
+    (added,) = (facts for title, facts in hits(found((4732, MEMBER))).items() if title.startswith("Member added"))
+    assert added.targets == [SID, "Administrators"]
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Which accounts were created?", "Who created the account?", "Which accounts were created, and by whom?"],
+)
+def test_the_answer_names_the_new_account_and_its_maker(question: str):
+    told = event_answer(question, found((4720, NEW)), lambda subject: "")
+    assert told is not None
+    assert "by `ann` on `temp7`" in told[0]
