@@ -259,6 +259,6 @@ def _print_reasons(rule: Rule, event: Event) -> None:
 
 
 def _lost(engine: RuleEngine) -> Iterator[str]:
-    from svc.assistant.skills.events.rule_hits import not_correlated
+    from svc.assistant.skills.events.matches.rule_hits import not_correlated
 
     yield from not_correlated(engine.losses())

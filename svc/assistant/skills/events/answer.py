@@ -48,8 +48,8 @@ from svc.assistant.skills.events.findings import (
     WebSummary,
 )
 from svc.assistant.skills.events.logons import LOCAL, REMOTE_TYPES
+from svc.assistant.skills.events.matches.rule_hits import RANK
 from svc.assistant.skills.events.pictures import pictures
-from svc.assistant.skills.events.rule_hits import RANK
 from svc.assistant.skills.logins.questions import LOGIN_QUESTIONS
 from svc.assistant.skills.skill import PACKED_LABELS, Section, Skill, words
 from svc.untrusted.defang import defang_text
@@ -330,15 +330,25 @@ def next_steps(findings: Sequence[AnyFinding]) -> list[str]:
     if entered := list(filter(None, entered)):
         names = ", ".join(map(_name, entered[:NAMED]))
         steps.append(f"Lock {names} and review everything the account did since its logon.")
-    for hit in with_facts(findings, RuleHit)[:NAMED]:
-        if hit.severity in _WEAK or not hit.evidence:
-            continue
-        benign = next(iter(hit.facts.false_positives), "")
-        note = f" Known false positive: {escape(benign.removesuffix('.'))}." if benign else ""
-        rule = code_span(hit.title, limit=90)
-        steps.append(f"Check {position(hit.evidence[0])} ({rule}) with the system's owner.{note}")
+    steps += _checks(findings)
     steps += _collection_steps(findings)
     return steps + answer_exports.steps(findings) + answer_activity.steps(findings)
+
+
+def _checks(findings: Sequence[AnyFinding]) -> list[str]:
+    """What to ask the system's owner about: each event once, with all rules that matched it first."""
+    by_event: dict[str, list[Finding[RuleHit]]] = {}
+    for hit in with_facts(findings, RuleHit)[:NAMED]:
+        if hit.severity not in _WEAK and hit.evidence:
+            by_event.setdefault(position(hit.evidence[0]), []).append(hit)
+    return [_check(place, hits) for place, hits in by_event.items()]
+
+
+def _check(place: str, hits: Sequence[Finding[RuleHit]]) -> str:
+    rules = ", ".join(code_span(hit.title, limit=90) for hit in hits)
+    benign = dict.fromkeys(one.removesuffix(".") for hit in hits for one in hit.facts.false_positives[:1])
+    known = f" Known {'false positives' if len(benign) > 1 else 'false positive'}: {escape('; '.join(benign))}."
+    return f"Check {place} ({rules}) with the system's owner.{known if benign else ''}"
 
 
 def folds(findings: Sequence[AnyFinding]) -> list[Fold]:

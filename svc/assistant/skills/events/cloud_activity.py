@@ -16,9 +16,9 @@ import msgspec
 from svc.assistant.findings import Facts, Finding, Severity
 from svc.assistant.knowledge import load
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.attempts import Milder, is_deployment
 from svc.assistant.skills.events.evidence import Place, Span
 from svc.assistant.skills.events.findings import CloudCall, CloudIdentity, CloudLogin, CloudRefusals
+from svc.assistant.skills.events.matches.attempts import Milder, is_deployment
 
 MAX_IDENTITIES = 10_000
 REFUSED = 10  # denied calls of one identity: someone is testing its permissions

@@ -13,7 +13,7 @@ from svc.assistant.sigma.engine import Rule
 from svc.assistant.sigma.event import Event, seconds_of, without_fields
 from svc.assistant.skills.events.evidence import Place, account_of, base_name
 from svc.assistant.skills.events.findings import ProcessNode, ProcessTree
-from svc.assistant.skills.events.rule_hits import RANK
+from svc.assistant.skills.events.matches.rule_hits import RANK
 
 MAX_PROCESSES = 50_000  # in one log; later ones are counted but not kept
 MAX_TREES = 10  # reported, the most severe first

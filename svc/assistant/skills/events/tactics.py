@@ -36,7 +36,7 @@ from svc.assistant.skills.events.findings import (
     WeakTickets,
     WebClient,
 )
-from svc.assistant.skills.events.rule_hits import RANK
+from svc.assistant.skills.events.matches.rule_hits import RANK
 
 WEIGHTS = {
     Severity.CRITICAL: 20.0,

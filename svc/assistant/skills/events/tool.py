@@ -28,6 +28,7 @@ from svc.assistant.skills.events.coverage import Coverages
 from svc.assistant.skills.events.evidence import Place
 from svc.assistant.skills.events.log_gaps import Continuity
 from svc.assistant.skills.events.logons import LogonCounts
+from svc.assistant.skills.events.matches.rule_hits import RuleHits, not_correlated
 from svc.assistant.skills.events.names_seen import NameCollector
 from svc.assistant.skills.events.network_activity import NetworkActivity
 from svc.assistant.skills.events.process_tree import ProcessTreeBuilder
@@ -36,7 +37,6 @@ from svc.assistant.skills.events.proxy_activity import ProxyActivity
 from svc.assistant.skills.events.rare_values import RareValues
 from svc.assistant.skills.events.readers import HEAD_BYTES, READERS, LogReader, reader_of
 from svc.assistant.skills.events.remote_access import RemoteAccessCollector
-from svc.assistant.skills.events.rule_hits import RuleHits, not_correlated
 from svc.assistant.skills.events.summary import EventCounts
 from svc.assistant.skills.events.tactics import NotableEvents, scored_indicators, tactics_finding, timeline
 from svc.assistant.skills.events.unix_activity import UnixActivity

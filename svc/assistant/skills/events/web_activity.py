@@ -25,7 +25,7 @@ from svc.assistant.skills.events.findings import (
     WebClient,
     WebSummary,
 )
-from svc.assistant.skills.events.rule_hits import REFUSED
+from svc.assistant.skills.events.matches.rule_hits import REFUSED
 
 MAX_CLIENTS = 50_000
 MAX_PATHS = 2_000  # different ones kept per client

@@ -12,7 +12,7 @@ from svc.assistant.findings import AnyFinding, Finding, Severity
 from svc.assistant.sigma.condition import Check, Every, Node, Not
 from svc.assistant.sigma.engine import LogSource, Rule
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.attempts import OUR_RULES, Milder, milder
+from svc.assistant.skills.events.matches.attempts import OUR_RULES, Milder, milder
 from svc.assistant.skills.events.tool import inspect
 
 ACTION = Check("Action", "equals", ("role_granted",))

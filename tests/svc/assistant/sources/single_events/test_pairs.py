@@ -15,7 +15,7 @@ import msgspec
 import pytest
 
 from svc.assistant.findings import Finding, Severity
-from svc.assistant.skills.events.rule_hits import RANK
+from svc.assistant.skills.events.matches.rule_hits import RANK
 from svc.assistant.skills.events.tool import inspect
 
 
