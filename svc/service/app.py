@@ -207,11 +207,10 @@ class RunningService:
         single: SingleService | None = None,
         replica: Replica | None = None,
         time_source: TimeSource | None = None,
-        forwarder: Forwarder | None = None,
     ) -> None:
-        """``replica``: the service among others of its database, if it has any; ``forwarder`` passes requests on."""
+        """``replica``: the service among others of its database, if it has any."""
         self.service = service
-        self.forwarder = forwarder
+        self.forwarder: Forwarder | None = None  # passes what is about unlogged sessions on to other services
         self._single = single
         self._replica = replica
         self.activity: ActivityTracker = ActivityTracker(time.monotonic)
@@ -353,10 +352,9 @@ def build(
     homes = homes_of(shared, Home(owner, chosen.advertise.rstrip("/")))
     session_stores = SessionStores(store, SqliteStore(None), disk, memory, homes)
     passed = PassedRequests(shared, owner, clock or time_source or time.time)
-    bus = SharedBus(hints_of(database, owner))
     others = OtherServices(
         shared,
-        bus,
+        SharedBus(hints_of(database, owner)),
         owner=owner,
         find=session_stores.find,
         expiry_time=steady.expiry,
@@ -365,7 +363,7 @@ def build(
     service = Service(
         session_stores,
         assistant,
-        bus=bus,
+        bus=others.bus,
         settings=chosen,
         clock=steady,
         shared=state,
@@ -374,10 +372,9 @@ def build(
         passed=passed,
     )
     replica = Replica(service.turns, others, lease_seconds=chosen.lease_seconds)
-    forwarder = forwarder_of(service, passed, homes)
-    return RunningService(
-        service, assistant, disk, single=single, replica=replica, time_source=time_source, forwarder=forwarder
-    )
+    running = RunningService(service, assistant, disk, single=single, replica=replica, time_source=time_source)
+    running.forwarder = forwarder_of(service, passed, homes)
+    return running
 
 
 def forwarder_of(service: Service, passed: PassedRequests, homes: Homes) -> Forwarder:

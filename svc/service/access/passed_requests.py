@@ -11,14 +11,17 @@ import base64
 import binascii
 import hashlib
 import hmac
+import logging
 import secrets
 from collections.abc import Callable
 
 import msgspec
 
+from svc.errors import SessionNotFoundError
 from svc.service.store.records import KeyRecord
 from svc.service.store.shared import SharedStore
 
+log: logging.Logger = logging.getLogger("svc.forwarding")
 SCHEME = "svc-passed "
 SECONDS = 60.0  # a request is passed on at once; by the clock of the database, which all services follow
 _PURPOSE = b"svc passed 1"
@@ -68,15 +71,22 @@ class PassedRequests:
         return f"{SCHEME}{signed}.{self._mac(signed, method, target)}"
 
     async def key_of(self, header: str, method: str, target: str) -> KeyRecord | None:
-        """The key that a request is made with; None if the signature is not valid for it, too old, or was used."""
+        """The key that a request is made with; None if the signature is not valid for it, too old, or was used.
+
+        Raises:
+            SessionNotFoundError: It was meant for another service, which had this address before or by mistake.
+        """
         signed, _, mac = header[len(SCHEME) :].partition(".")
         is_ours = hmac.compare_digest(mac.encode("utf-8", "replace"), self._mac(signed, method, target).encode())
         if not self._secret or not is_ours or not target.startswith(_PATHS):
             return None
         content = _content(signed)
         now = self._clock()
-        if content is None or content.replica != self._replica or abs(now - content.time) > SECONDS:
+        if content is None or abs(now - content.time) > SECONDS:
             return None
+        if content.replica != self._replica:
+            log.warning("request for another service", extra={"hint": "each needs an --advertise of its own"})
+            raise SessionNotFoundError("no such session: the service that held it has ended, or has another address")
         return await self._store.key_by_id(content.key_id) if self._is_first_use(content.nonce, now) else None
 
     def _is_first_use(self, nonce: str, now: float) -> bool:

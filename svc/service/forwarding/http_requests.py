@@ -76,19 +76,19 @@ class HttpForwarder:
 
     async def sessions_of(self, key: KeyRecord) -> list[SessionRecord]:
         """The live unlogged sessions of the key's user at all other services; raises UnavailableError."""
-        answers = [
-            await self._send(key, home, "GET", http.UNLOGGED_PATH, {}, None)
-            for home in await self._homes.of_user(key.user_id)
-        ]
         found: list[SessionRecord] = []
-        for answer in answers:
+        for home in await self._homes.of_user(key.user_id):
+            answer = await self._send(key, home, "GET", http.UNLOGGED_PATH, {}, None)
             try:
-                content = await answer.aread()
-            except httpx2.HTTPError as error:
-                raise _lost(error) from error
+                async with asyncio.timeout(IDLE_SECONDS):
+                    content = await answer.aread()
+            except (httpx2.HTTPError, TimeoutError) as error:
+                raise UnavailableError("a service that holds some of your sessions was lost", retry_after=1) from error
+            finally:
+                await answer.aclose()
             if answer.is_success:
                 found += _SESSIONS.decode(content)
-            elif answer.status_code != 404:  # 404: another service is there now
+            elif answer.status_code != 404:  # 404: that service has ended, and another has its address
                 raise UnavailableError("a service that holds some of your sessions cannot list them", retry_after=1)
         return found
 

@@ -49,7 +49,7 @@ class StreamForwarder:
         except InvalidStatus as error:
             answer = error.response
             kept = {name: answer.headers[name] for name in ("Retry-After", "Content-Type") if name in answer.headers}
-            await websocket.send_denial_response(Response(answer.body or b"", answer.status_code, headers=kept))
+            await websocket.send_denial_response(Response(bytes(answer.body or b""), answer.status_code, headers=kept))
             return
         except (OSError, InvalidHandshake, ConnectionClosed, TimeoutError) as error:
             log.warning("service not reached", extra={"address": home.address, "reason": type(error).__name__})

@@ -339,6 +339,19 @@ def let_be_home(service: ThreadService, session_id: str, address: str) -> None:
     of_database(service, sql, session_digest(session_id), user_digest("local"), address)
 
 
+async def test_a_service_that_has_the_address_of_an_ended_one_has_none_of_its_sessions(start_services: StartServices):
+    first, second = start_services()
+    await asyncio.to_thread(let_be_home, first, "the-id", second.base_url)
+    assert (await asyncio.to_thread(get, first, "the-id")).json()["error"]["code"] == "session_not_found"
+    with pytest.raises(InvalidStatus) as refused:
+        async with opened(first, "the-id"):
+            pass
+    assert refused.value.response.status_code == 404
+    assert json.loads(refused.value.response.body)["error"]["code"] == "session_not_found"
+    with first.http() as http:
+        assert http.get("/session/list").json() == []
+
+
 async def test_a_request_is_sent_once_and_without_the_key(start_services: StartServices, impostor: Impostor):
     first, _ = start_services()
     await asyncio.to_thread(let_be_home, first, "the-id", impostor.address)
@@ -424,7 +437,7 @@ def test_a_signature_holds_for_one_request_once(start_services: StartServices):
     delete = json.dumps({"id": session_id}).encode()
     assert refusal(send_signed(first, signed, "POST", "/session/delete", delete)) == "invalid_api_key"
     other = signature(second, second, "GET", target)
-    assert refusal(send_signed(first, other, "GET", target)) == "invalid_api_key"  # for another service
+    assert refusal(send_signed(first, other, "GET", target)) == "session_not_found"  # for another service
 
     body = json.dumps({"id": session_id, "name": "signed"}).encode()
     forged = body.replace(b"signed", b"forged")
