@@ -122,6 +122,8 @@ def _parse(kind: types.Type, text: str) -> object:
             return [part.strip() for part in text.split(",") if part.strip()]
         case types.UnionType(types=parts) if text in _words(parts):
             return text
+        case types.StrType():
+            return text
         case _:
             digits = text.replace(",", "") if _GROUPED_DIGITS.fullmatch(text) else text
             return digits if _is_finite(digits) else None
@@ -146,6 +148,9 @@ def _expected(kind: types.Type) -> str:
         case types.UnionType(types=parts):
             numbers = [_expected(part) for part in parts if not isinstance(part, types.LiteralType)]
             return " or ".join([*numbers, *_words(parts)])
+        case types.StrType():
+            extra = kind.extra_json_schema if isinstance(kind, types.Metadata) else None
+            return f"a text such as {(extra or {}).get('examples', ['…'])[0]}"
         case _:
             return "a comma-separated list"
 

@@ -10,7 +10,7 @@ import functools
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 from starlette.applications import Starlette
@@ -58,6 +58,7 @@ from svc.messages import (
     new_id,
 )
 from svc.service.access.auth import request_target
+from svc.service.access.passed_requests import PassedRequests, is_passed
 from svc.service.bus.memory import MemoryBus
 from svc.service.bus.shared import SharedBus
 from svc.service.chat.completion import ChatCompletion
@@ -79,12 +80,16 @@ from svc.service.settings import Settings
 from svc.service.shared_state import TimeSource, shared_state_of, time_source_of
 from svc.service.store.address import PostgresAddress
 from svc.service.store.disk_space import DiskSpace
-from svc.service.store.opening import SingleService, hints_of, shared_store_of, single_service_of, store_of
+from svc.service.store.homes import Home, Homes, SessionElsewhereError
+from svc.service.store.opening import SingleService, hints_of, homes_of, shared_store_of, single_service_of, store_of
 from svc.service.store.sqlite import SqliteStore
 from svc.service.stream.endpoint import stream
 from svc.service.stream.open_streams import OpenStreams
 from svc.service.turns.other_services import OtherServices
 from svc.service.turns.replica import Replica
+
+if TYPE_CHECKING:
+    from svc.service.forwarding.forwarder import Forwarder
 
 
 class Operation(NamedTuple):
@@ -205,6 +210,7 @@ class RunningService:
     ) -> None:
         """``replica``: the service among others of its database, if it has any."""
         self.service = service
+        self.forwarder: Forwarder | None = None  # passes what is about unlogged sessions on to other services
         self._single = single
         self._replica = replica
         self.activity: ActivityTracker = ActivityTracker(time.monotonic)
@@ -232,6 +238,8 @@ class RunningService:
             await self._replica.join()
         if self._time_source is not None:
             await self._time_source.start()
+        if self.forwarder is not None:
+            await self.forwarder.start()
         self.service.quotas.counters.start()
         await self._disk.open()
         await self.service.resume_clock()
@@ -280,6 +288,8 @@ class RunningService:
             await self.service.save_clock()
         if self._replica is not None:
             await self._replica.close()
+        if self.forwarder is not None:
+            await self.forwarder.close()
         self._disk.close()
         await self.service.quotas.counters.close()
         if self._time_source is not None:
@@ -317,6 +327,8 @@ def build(
     """
     chosen = settings or Settings()
     is_shared = chosen.shared_database
+    if chosen.advertise and not is_shared:
+        raise ConfigError("--advertise is for services that share a database: give --shared-database true, too")
     shared = shared_store_of(database) if is_shared else None
     store, single = shared or store_of(database), single_service_of(database, is_shared=is_shared)
     folder = folder_of_files(database, files)
@@ -325,32 +337,51 @@ def build(
     is_postgres = isinstance(database, PostgresAddress)
     disk = DiskFiles(folder, store, space, results_bytes=chosen.kept_results_bytes, is_shared=is_postgres)
     memory = MemoryFiles(chosen.max_memory_file_bytes, results_bytes=chosen.kept_results_memory_bytes)
-    session_stores = SessionStores(store, SqliteStore(None), disk, memory)
     time_source = time_source_of(store, elapsed) if clock is None else None
     steady = SteadyClock(clock or time_source or time.time, elapsed, grace_seconds=chosen.clock_grace_seconds)
     if (set_workers := getattr(assistant, "set_workers", None)) is not None:  # one that is no subclass may lack it
         set_workers(chosen.workers if isinstance(chosen.workers, int) else 0)
     state = shared_state_of(store, steady.steady)
     if shared is None or isinstance(database, Path):
+        session_stores = SessionStores(store, SqliteStore(None), disk, memory)
         service = Service(
             session_stores, assistant, bus=MemoryBus(), settings=chosen, clock=steady, shared=state, space=space
         )
         return RunningService(service, assistant, disk, single=single, time_source=time_source)
     owner = new_id()
-    bus = SharedBus(hints_of(database, owner))
+    homes = homes_of(shared, Home(owner, chosen.advertise.rstrip("/")))
+    session_stores = SessionStores(store, SqliteStore(None), disk, memory, homes)
+    passed = PassedRequests(shared, owner, clock or time_source or time.time)
     others = OtherServices(
         shared,
-        bus,
+        SharedBus(hints_of(database, owner)),
         owner=owner,
         find=session_stores.find,
         expiry_time=steady.expiry,
         patience_seconds=chosen.lease_seconds / 2,
     )
     service = Service(
-        session_stores, assistant, bus=bus, settings=chosen, clock=steady, shared=state, space=space, others=others
+        session_stores,
+        assistant,
+        bus=others.bus,
+        settings=chosen,
+        clock=steady,
+        shared=state,
+        space=space,
+        others=others,
+        passed=passed,
     )
     replica = Replica(service.turns, others, lease_seconds=chosen.lease_seconds)
-    return RunningService(service, assistant, disk, single=single, replica=replica, time_source=time_source)
+    running = RunningService(service, assistant, disk, single=single, replica=replica, time_source=time_source)
+    running.forwarder = forwarder_of(service, passed, homes)
+    return running
+
+
+def forwarder_of(service: Service, passed: PassedRequests, homes: Homes) -> Forwarder:
+    """What passes requests on; its HTTP client is imported only by a service that shares its database."""
+    from svc.service.forwarding.forwarder import Forwarder
+
+    return Forwarder(service, passed, homes)
 
 
 def folder_of_files(database: Path | PostgresAddress, files: Path | None) -> Path:
@@ -409,13 +440,14 @@ def create_app(running: RunningService, *, hosts: Sequence[str] = ()) -> Starlet
 
 def _routes(running: RunningService) -> list[BaseRoute]:
     routes: list[BaseRoute] = [
-        Route(operation.path, _endpoint(running.service, operation), methods=[operation.method])
-        for operation in OPERATIONS
+        Route(operation.path, _endpoint(running, operation), methods=[operation.method]) for operation in OPERATIONS
     ]
 
     async def open_stream(websocket: WebSocket) -> None:
         try:
-            await stream(websocket, running.service, running.streams)
+            forwarder = running.forwarder
+            pass_on = None if forwarder is None else forwarder.pass_stream_on
+            await stream(websocket, running.service, running.streams, pass_on=pass_on)
         except Exception as error:  # noqa: BLE001  # becomes an error response, logged with its id
             await _refuse_upgrade(websocket, error)
 
@@ -427,35 +459,45 @@ def _routes(running: RunningService) -> list[BaseRoute]:
         "POST", SIGN_IN_PATH, public_handler=page.sign_in
     )  # for the HTML form only, so it is not in the OpenAPI document
     resume = Operation("POST", "/page/resume", public_handler=page.resume)  # for the page's script only
+    unlogged = Operation("GET", http.UNLOGGED_PATH, http.list_unlogged)  # for other services of the database only
     routes.extend(
-        Route(operation.path, _endpoint(running.service, operation), methods=["POST"])
-        for operation in (sign_in, resume)
+        Route(operation.path, _endpoint(running, operation), methods=[operation.method])
+        for operation in (sign_in, resume, unlogged)
     )
     routes.extend(  # most clients of OpenAI's API are configured with an address that ends in /v1
-        Route(f"{OPENAI_PREFIX}{operation.path}", _endpoint(running.service, operation), methods=[operation.method])
+        Route(f"{OPENAI_PREFIX}{operation.path}", _endpoint(running, operation), methods=[operation.method])
         for operation in OPERATIONS
         if operation.path in OPENAI_PATHS
     )
     return [*routes, WebSocketRoute("/stream", open_stream), WebSocketRoute("/{path:path}", refuse_stream)]
 
 
-def _endpoint(service: Service, operation: Operation) -> Callable[[Request], object]:
+def _endpoint(running: RunningService, operation: Operation) -> Callable[[Request], object]:
+    service = running.service
+
     async def endpoint(request: Request) -> Response | HeldResponse:
         use: RequestUse | None = None
         try:
             if operation.public_handler is not None:
                 return await operation.public_handler(service, request)
+            authorization = request.headers.get("authorization")
             key = await service.auth.authenticate(
-                request.headers.get("authorization"), method=request.method, target=request_target(request.scope)
+                authorization, method=request.method, target=request_target(request.scope)
             )
             request.scope["state"]["key_id"] = (
                 key.id
             )  # read by Guard and uvicorn_protocols.py; "state" is shared between copies of the scope
             request.scope["state"][ACCOUNT] = key.rate_id
-            request.scope["state"][http.REQUEST_USE] = use = await RequestUse.begin(service.quotas, key)
+            if not is_passed(authorization):  # else the service that passed it on counts it
+                request.scope["state"][http.REQUEST_USE] = use = await RequestUse.begin(service.quotas, key)
             if operation.handler is None:
                 raise AddressNotFoundError(f"{operation.path} has no handler")
-            response = await operation.handler(service, key, request)
+            try:
+                response = await operation.handler(service, key, request)
+            except SessionElsewhereError as elsewhere:
+                if running.forwarder is None:
+                    raise
+                response = await running.forwarder.pass_on(key, request, elsewhere)
         except ServiceError as error:
             response = error_reply(error)
         except Exception as error:  # noqa: BLE001  # becomes an error response, logged with its id

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 
 import msgspec
 
@@ -44,6 +44,7 @@ from svc.messages import (
 from svc.service.access.auth import Authenticator
 from svc.service.access.once_codes import OnceCodes
 from svc.service.access.page_tickets import PageTickets
+from svc.service.access.passed_requests import PassedRequests
 from svc.service.access.sign_in_codes import SignInCodes
 from svc.service.access.stream_tickets import StreamTickets, offered_ticket
 from svc.service.access.user_keys import UserKeys
@@ -70,6 +71,7 @@ from svc.service.turns.other_services import OtherServices
 from svc.service.turns.turns import Turns, cancelled, deleted
 
 log: logging.Logger = logging.getLogger("svc.service")
+ListElsewhere = Callable[[KeyRecord], Awaitable[list[SessionRecord]]]
 FULL_RETRY_SECONDS = 60  # the interval at which expired sessions are erased
 _CLOCK = "clock"  # the name of the saved clock in the store
 SWEEP_SECONDS = 3_600.0
@@ -88,6 +90,7 @@ class Service:
         shared: What it knows together with the other services of its database.
         space: Free space on the disk of logged sessions.
         others: The other services of the database, if several share it.
+        passed: Accepts the requests that those pass on.
     """
 
     def __init__(
@@ -101,14 +104,16 @@ class Service:
         shared: SharedState,
         space: DiskSpace,
         others: OtherServices | None = None,
+        passed: PassedRequests | None = None,
     ) -> None:
+        self.list_elsewhere: ListElsewhere | None = None  # unlogged sessions of the key's user at other services
         self.session_stores = session_stores
         self.bus = bus
         self.settings = settings
         self.time = clock
         self.clock: Callable[[], float] = clock.stamp
         self.space = space
-        self.auth: Authenticator = Authenticator(session_stores.logged, clock.steady)
+        self.auth: Authenticator = Authenticator(session_stores.logged, clock.steady, passed)
         self.tickets: StreamTickets = StreamTickets(shared.codes)
         self.user_keys: UserKeys = UserKeys(session_stores.logged, clock.steady)
         self.sign_in_codes: SignInCodes = SignInCodes(shared.codes)
@@ -145,6 +150,8 @@ class Service:
 
     async def _own_session(self, key: KeyRecord, session_id: str) -> SessionHandle:
         handle = await self.session_stores.find(session_id)
+        if handle is None:
+            await self.session_stores.check_here(session_id)
         if handle is None or handle.session.user_id != key.user_id:
             raise SessionNotFoundError(f"no such session: {session_id[:64]!r}; register one, or list yours")
         return handle
@@ -153,6 +160,8 @@ class Service:
         """Register a session, or return the caller's existing one with that id."""
         session = sessions.new_session(request, key, now=self.clock(), settings=self.settings, models=self.models)
         if request.id is None or await self.session_stores.find(session.id) is None:
+            if request.id is not None:
+                await self.session_stores.check_here(session.id)
             await self.check_sessions(key)
         handle = await self.session_stores.add(session)
         if handle.session.user_id != key.user_id:
@@ -200,11 +209,16 @@ class Service:
     ) -> Sequence[SessionRecord]:
         """The caller's live sessions, oldest first: those after one, as many as ``limit`` says."""
         found = await self.session_stores.list_for_user(key.user_id, self.time.expiry())
+        if self.list_elsewhere is not None:
+            found += await self.list_elsewhere(key)
+        found.sort(key=lambda session: session.create_time)
         if after is not None:
-            last = (await self._own_session(key, after)).session
             index = next((n + 1 for n, session in enumerate(found) if session.id == after), None)
-            # one that has expired since is no longer listed; those of its second come again rather than get lost
-            found = found[index:] if index else [one for one in found if one.create_time >= last.create_time]
+            if index is None:
+                # one that has expired since is no longer listed; those of its second come again rather than get lost
+                last = (await self._own_session(key, after)).session
+                index = next((n for n, one in enumerate(found) if one.create_time >= last.create_time), len(found))
+            found = found[index:]
         return found[:limit]
 
     async def user_info(self, key: KeyRecord) -> UserInfo:
@@ -240,7 +254,7 @@ class Service:
         handle = await self.session_stores.find(session_id) or handle  # read again: the turn may have added files
         await self.session_stores.erase(handle)
         self.turns.histories.forget([session_id])
-        self.bus.end(session_id, CLOSED_SESSION, "the session was deleted")
+        self.bus.end(session_id, CLOSED_SESSION, "the session was deleted", is_private=not handle.session.can_log)
 
     async def ask(
         self, key: KeyRecord, session_id: str, query: Message, local_tools: Sequence[LocalTool] | None = ()

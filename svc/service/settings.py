@@ -170,6 +170,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     shared_database: Annotated[
         bool, Meta(description="let several services use one PostgreSQL database; each needs this setting")
     ] = False
+    advertise: Annotated[
+        str,
+        Meta(
+            pattern=r"^(https?://[^\s/?#@]+:[0-9]{1,5}/?)?$",
+            examples=["http://10.0.0.5:8460"],
+            description="address (http://HOST:PORT) at which the other services reach this one, for unlogged sessions; "
+            "without it there are none",
+        ),
+    ] = ""
     lease_seconds: Annotated[
         float, Meta(ge=1, description="time until the turns of a service that died are taken over by another")
     ] = 10.0

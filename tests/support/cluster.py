@@ -9,15 +9,26 @@ from pathlib import Path
 
 from svc.service.access.keys import make_key
 from svc.service.store.address import PostgresAddress
-from tests.support.live import ProcessService
+from tests.support.live import ProcessService, free_port
 from tests.support.postgres import PostgresServer
 
 
 class Cluster:
     """The services; a dead one is started again with `start`."""
 
-    def __init__(self, folder: Path, database: PostgresAddress, assistant: str, count: int, **environment: str) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        database: PostgresAddress,
+        assistant: str,
+        count: int,
+        *,
+        is_advertised: bool = False,
+        **environment: str,
+    ) -> None:
+        """``is_advertised``: the services know each other's addresses, and take unlogged sessions."""
         self._folder = folder
+        self._is_advertised = is_advertised
         self._database = database
         self._assistant = assistant
         self._environment = {"SVC_SHARED_DATABASE": "true", "SVC_STOP_SECONDS": "0.1"} | environment
@@ -31,13 +42,16 @@ class Cluster:
     def _new(self, number: int) -> ProcessService:
         folder = self._folder / f"replica{number}"
         folder.mkdir(exist_ok=True)
+        port = free_port() if self._is_advertised else 0
+        own = {"SVC_ADVERTISE": f"http://127.0.0.1:{port}"} if self._is_advertised else {}
         return ProcessService(
             folder,
             self._assistant,
+            port=port,
             database=self._database,
             common=self._folder,
             is_awaited=False,
-            **self._environment,
+            **self._environment | own,
         )
 
     def start(self, number: int) -> None:
@@ -54,10 +68,17 @@ class Cluster:
 
 @contextlib.contextmanager
 def live_cluster(
-    folder: Path, server: PostgresServer, assistant: str, *, count: int, **environment: str
+    folder: Path,
+    server: PostgresServer,
+    assistant: str,
+    *,
+    count: int,
+    is_advertised: bool = False,
+    **environment: str,
 ) -> Iterator[Cluster]:
     """So many services until the end of the context."""
-    cluster = Cluster(folder, PostgresAddress(server.new_schema()), assistant, count, **environment)
+    database = PostgresAddress(server.new_schema())
+    cluster = Cluster(folder, database, assistant, count, is_advertised=is_advertised, **environment)
     try:
         yield cluster
     finally:

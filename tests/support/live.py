@@ -96,14 +96,21 @@ class ThreadService(LiveService):
         elapsed: Callable[[], float] | None = None,
         database: PostgresAddress | None = None,
         files: Path | None = None,
+        is_advertised: bool = False,
     ) -> None:
-        """Without ``elapsed`` as many seconds pass as a clock of the test says: it does not jump."""
+        """Without ``elapsed`` as many seconds pass as a clock of the test says: it does not jump.
+
+        ``is_advertised``: the other services of its database know its address.
+        """
         chosen = database or folder / "service.db"
         options = serve.Options(host="127.0.0.1", port=0, database=chosen, key_file=folder / "service.key")
         key = serve.read_or_make_key(folder / "service.key")
         self.assistant = assistant
         self.files = files or folder / "service.db.files"
         self._listener = serve.listen("127.0.0.1", 0)
+        if is_advertised:
+            address = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+            settings = msgspec.structs.replace(settings, advertise=address)
         self.running = build(
             assistant,
             database=chosen,

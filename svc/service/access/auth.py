@@ -12,6 +12,7 @@ from typing import Any
 
 from svc.errors import InvalidApiKeyError
 from svc.service.access.keys import is_well_formed, key_digest
+from svc.service.access.passed_requests import PassedRequests, is_passed
 from svc.service.access.service_proofs import SEALED_SCHEME, ServiceProofs
 from svc.service.store import Store
 from svc.service.store.records import KeyRecord
@@ -22,16 +23,23 @@ _SCHEME = "bearer "
 class Authenticator:
     """Looks keys up in the store for every request, so that a revoked key is refused at once."""
 
-    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
+    def __init__(self, store: Store, clock: Callable[[], float], passed: PassedRequests | None = None) -> None:
+        """``passed``: accepts what other services of the database pass on, if several share it."""
         self._store = store
         self._clock = clock
+        self._passed = passed
         self.proofs: ServiceProofs = ServiceProofs(store, clock)
 
     async def authenticate(self, authorization: str | None, *, method: str, target: str) -> KeyRecord:
         """Return the valid key of the header of a request; raises InvalidApiKeyError."""
-        key = await self._key_in(authorization or "", method, target)
-        found = await self._store.key_by_digest(key_digest(key))
-        is_usable = is_well_formed(key) and found is not None and found.is_valid(self._clock())
+        if self._passed is not None and is_passed(authorization):
+            found = await self._passed.key_of(authorization or "", method, target)
+            is_well_given = True
+        else:
+            key = await self._key_in(authorization or "", method, target)
+            found = await self._store.key_by_digest(key_digest(key))
+            is_well_given = is_well_formed(key)
+        is_usable = is_well_given and found is not None and found.is_valid(self._clock())
         if found is None or not is_usable:
             raise InvalidApiKeyError(
                 "the API key is missing or not valid; send a valid one as `Authorization: Bearer svc_…`. Create keys "

@@ -12,7 +12,7 @@ import msgspec
 
 from svc.errors import InvalidApiKeyError
 from svc.messages import Ticket
-from svc.service.access.once_codes import OnceCodes
+from svc.service.access.once_codes import OnceCodes, code_digest
 from svc.service.store.records import KeyRecord
 
 TICKET_SECONDS = 30  # docs/wire.md, "Stream tickets"
@@ -24,7 +24,7 @@ class _IssuedTicket(msgspec.Struct, frozen=True):
     """What a ticket allows."""
 
     key: KeyRecord
-    session_id: str
+    session: bytes  # SHA-256 of its id: unlogged sessions have nothing in a database
 
 
 class StreamTickets:
@@ -36,7 +36,7 @@ class StreamTickets:
     async def issue(self, key: KeyRecord, session_id: str) -> Ticket:
         """Issue a ticket."""
         ticket = secrets.token_urlsafe(_BYTES)
-        content = msgspec.json.encode(_IssuedTicket(key, session_id))
+        content = msgspec.json.encode(_IssuedTicket(key, code_digest(session_id)))
         await self._codes.add("stream", ticket, content, user_id=key.user_id, seconds=TICKET_SECONDS)
         return Ticket(ticket=ticket, expires_in=TICKET_SECONDS)
 
@@ -44,7 +44,7 @@ class StreamTickets:
         """Use up a ticket and return its key; raises InvalidApiKeyError."""
         content = await self._codes.take("stream", ticket)
         issued = None if content is None else msgspec.json.decode(content, type=_IssuedTicket)
-        if issued is None or issued.session_id != session_id:
+        if issued is None or issued.session != code_digest(session_id):
             raise InvalidApiKeyError(
                 f"the stream ticket is not valid: it works once, for one session, within {TICKET_SECONDS} s. "
                 "Request a new one with POST /stream/ticket"

@@ -33,11 +33,11 @@ class Bus(Protocol):
     def unsubscribe(self, session_id: str, listener: Listener) -> None:
         """Stop publishing to the listener; one that is not subscribed is ignored."""
 
-    def publish(self, session_id: str, batch: Sequence[StoredMessage]) -> None:
-        """Publish messages that are already stored."""
+    def publish(self, session_id: str, batch: Sequence[StoredMessage], *, is_private: bool = False) -> None:
+        """Publish messages that are already stored; those of a private session in this process only."""
 
     def publish_notice(self, session_id: str, body: bytes) -> None:
         """Publish a message that is not stored, to those who listen now."""
 
-    def end(self, session_id: str, code: int, reason: str) -> None:
-        """Close every stream of the session."""
+    def end(self, session_id: str, code: int, reason: str, *, is_private: bool = False) -> None:
+        """Close every stream of the session; a private one has them in this process only."""

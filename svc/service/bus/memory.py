@@ -24,7 +24,7 @@ class MemoryBus:
         if remaining:
             self._listeners[session_id] = remaining
 
-    def publish(self, session_id: str, batch: Sequence[StoredMessage]) -> None:
+    def publish(self, session_id: str, batch: Sequence[StoredMessage], *, is_private: bool = False) -> None:
         """Publish messages that are already stored."""
         for listener in self._listeners.get(session_id, ()):
             listener.offer(batch)
@@ -44,7 +44,7 @@ class MemoryBus:
         for listener in self._listeners.get(session_id, ()):
             listener.notify(body)
 
-    def end(self, session_id: str, code: int, reason: str) -> None:
+    def end(self, session_id: str, code: int, reason: str, *, is_private: bool = False) -> None:
         """Close every stream of the session."""
         for listener in self._listeners.get(session_id, ()):
             listener.end(code, reason)

@@ -32,16 +32,17 @@ class SharedBus(MemoryBus):
         self._forget = forget
         await self.hints.start(self._receive)
 
-    def publish(self, session_id: str, batch: Sequence[StoredMessage]) -> None:
-        """Publish messages that are already stored."""
+    def publish(self, session_id: str, batch: Sequence[StoredMessage], *, is_private: bool = False) -> None:
+        """Publish messages that are already stored; those of a private session in this process only."""
         super().publish(session_id, batch)
-        if batch:
+        if batch and not is_private:
             self.hints.tell_stored(session_id, batch[-1].seq)
 
-    def end(self, session_id: str, code: int, reason: str) -> None:
-        """Close every stream of the session."""
+    def end(self, session_id: str, code: int, reason: str, *, is_private: bool = False) -> None:
+        """Close every stream of the session; a private one has them in this process only."""
         super().end(session_id, code, reason)
-        self.hints.tell_ended(session_id, code, reason)
+        if not is_private:
+            self.hints.tell_ended(session_id, code, reason)
 
     def _receive(self, hint: Hint) -> None:
         for session_id, seq in hint.stored.items():

@@ -183,7 +183,7 @@ async def _run(service: Service, key: KeyRecord, chat: Chat) -> list[Message]:
     use = TurnUse(service.quotas, key, prompt_tokens=sum(map(count_tokens, texts)))
     with contextlib.closing(room):
         if not chat.conversation.all_files:
-            handle = service.session_stores.new(chat.session)
+            handle = await service.session_stores.new(chat.session)
             return await service.turns.ask_in_new_session(handle, chat.exchanges, chat.prompt, use=use)
         try:
             handle = await _with_files(service, key, chat)

@@ -15,7 +15,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response, StreamingResponse
 
 from svc._proof import socket_address
-from svc.errors import AddressNotFoundError, InvalidRequestError, TooLargeError, UnavailableError
+from svc.errors import AddressNotFoundError, InvalidApiKeyError, InvalidRequestError, TooLargeError, UnavailableError
 from svc.messages import (
     AttachFileRequest,
     CreateKeyRequest,
@@ -31,6 +31,7 @@ from svc.messages import (
     TicketRequest,
     UpdateRequest,
 )
+from svc.service.access.passed_requests import has_signed_body, is_passed
 from svc.service.http.openapi import MAX_DIGITS
 from svc.service.http.replies import degraded_reply, name_ignored, op_result, reply
 from svc.service.observability.metrics import CONTENT_TYPE
@@ -48,6 +49,9 @@ KeyHandler = Callable[[Service, KeyRecord, Request], Awaitable[Response]]
 VERSION = version("svc-jupyter")
 REQUEST_USE = "request_use"
 """Key of the request's ``RequestUse`` in the scope's ``state``."""
+BODY = "body"
+"""Key of the body that was read, where the request may have to be passed on to another service."""
+UNLOGGED_PATH = "/session/unlogged"
 
 
 async def health(service: Service, request: Request) -> Response:
@@ -108,6 +112,14 @@ async def list_sessions(service: Service, key: KeyRecord, request: Request) -> R
     return StreamingResponse(list_pages(sessions), media_type="application/json")
 
 
+async def list_unlogged(service: Service, key: KeyRecord, request: Request) -> Response:
+    """GET /session/unlogged: for another service of the database, the user's unlogged sessions here."""
+    if not is_passed(request.headers.get("authorization")):
+        raise AddressNotFoundError(f"unknown endpoint: GET {UNLOGGED_PATH}")
+    sessions = await service.session_stores.list_private(key.user_id, service.time.expiry())
+    return Response(msgspec.json.encode([*sessions]), media_type="application/json")
+
+
 async def update(service: Service, key: KeyRecord, request: Request) -> Response:
     """POST /session/update: change name, description or ttl."""
     return op_result(await service.update(key, await _read(service, request, UpdateRequest)))
@@ -150,7 +162,7 @@ async def upload_file(service: Service, key: KeyRecord, request: Request) -> Res
     """POST /session/upload_file: attach a file; the body is streamed."""
     limit = service.settings.max_upload_bytes
     _check_content_length(request, limit, "the file")
-    chunks = _chunks(request, service.settings.body_idle_seconds, in_memory=False)
+    chunks = read_chunks(service, request)
     session_id, name = _query_parameter(request, "session_id"), _query_parameter(request, "filename")
     hint = request.headers.get("content-type")
     return op_result(await service.attach(key, session_id, name, chunks, hint=hint, limit=limit))
@@ -263,7 +275,18 @@ async def read_body(service: Service, request: Request, limit_bytes: int) -> byt
     async for chunk in _chunks(request, service.settings.body_idle_seconds, in_memory=True):
         body += chunk
         _check_size(len(body), limit_bytes, "the body")
-    return bytes(body)
+    whole, authorization = bytes(body), request.headers.get("authorization", "")
+    if is_passed(authorization):
+        if not has_signed_body(authorization, whole):
+            raise InvalidApiKeyError("the body is not the one that was signed")
+    elif service.session_stores.homes is not None:
+        request.scope["state"][BODY] = whole
+    return whole
+
+
+def read_chunks(service: Service, request: Request) -> AsyncIterator[bytes]:
+    """The body of an upload, as it arrives."""
+    return _chunks(request, service.settings.body_idle_seconds, in_memory=False)
 
 
 async def _chunks(request: Request, idle_seconds: float, *, in_memory: bool) -> AsyncIterator[bytes]:

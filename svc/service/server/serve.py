@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
+from urllib.parse import urlsplit
 
 import filelock
 import msgspec
@@ -146,6 +147,8 @@ class Server(uvicorn.Server):
         self._is_hurried = False  # by a second signal
         settings = running.service.settings
         hosts = allowed_hosts(options.host, behind_proxy=options.behind_proxy, configured=settings.allowed_hosts)
+        if hosts and settings.advertise:
+            hosts = (*hosts, urlsplit(settings.advertise).hostname or "")
         app: ASGIApp = create_app(running, hosts=hosts)
         if settings.telemetry:
             app = traced(app, running.service.metrics.path_label)

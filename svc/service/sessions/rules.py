@@ -106,12 +106,13 @@ def apply_update(session: SessionRecord, request: UpdateRequest, *, now: float, 
 
 
 def _can_log(key: KeyRecord, request: RegisterRequest, settings: Settings) -> bool:
-    """Whether the session may be logged; raises InvalidRequestError if it may not, and others share the store."""
+    """Whether the session may be logged; raises InvalidRequestError if it may not, and others could not reach it."""
     can_log = can_log_session(key.logging, requested=request.log_session)
-    if settings.shared_database and not can_log:
+    if settings.shared_database and not settings.advertise and not can_log:
         raise InvalidRequestError(
-            "unlogged sessions are not available: they live in the memory of one process, and several services share "
-            "this database. Leave can_log out, or use a service of one process"
+            "unlogged sessions are not available: each lives in the memory of one service, several services share this "
+            "database, and this one has no address for the others. Leave can_log out, or ask the operator to set "
+            "--advertise http://HOST:PORT (SVC_ADVERTISE)"
             + (". This key may not log sessions" if key.logging == "never" else ""),
             param="can_log",
         )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
 from svc.service.sessions.files import DiskFiles, MemoryFiles
 from svc.service.store import Store
+from svc.service.store.homes import Homes, SessionElsewhereError
 from svc.service.store.records import SessionRecord
 
 
@@ -22,11 +24,15 @@ class SessionHandle(NamedTuple):
 class SessionStores:
     """Finds sessions in both stores; an id is in at most one of them."""
 
-    def __init__(self, logged: Store, private: Store, disk: DiskFiles, memory: MemoryFiles) -> None:
+    def __init__(
+        self, logged: Store, private: Store, disk: DiskFiles, memory: MemoryFiles, homes: Homes | None = None
+    ) -> None:
+        """``homes``: where unlogged sessions are, if several services share the database."""
         self.logged = logged
         self.private = private
         self.disk = disk
         self.memory = memory
+        self.homes = homes
         self._private_ids: set[str] = set()
         # Adding a session looks its id up in both stores first. The lock per id makes that atomic; the weak dictionary
         # drops a lock when nobody uses it.
@@ -38,29 +44,54 @@ class SessionStores:
         session = await (self.private if is_private else self.logged).session(session_id)
         return None if session is None else self._handle(session, is_private=is_private)
 
+    async def check_here(self, session_id: str) -> None:
+        """Raise SessionElsewhereError if another service holds an unlogged session with this id."""
+        home = None if self.homes is None else await self.homes.find(session_id)
+        if home is not None:
+            raise SessionElsewhereError(session_id, home)
+
     async def add(self, session: SessionRecord) -> SessionHandle:
-        """Store a new session, or return the existing one with its id."""
+        """Store a new session, or return the existing one with its id.
+
+        Raises:
+            SessionElsewhereError: Another service holds an unlogged session with its id.
+        """
         async with self._lock(session.id):
             if (known := await self.find(session.id)) is not None:
                 return known
             self._private_ids.discard(session.id)
             if session.can_log:
                 return self._handle(await self.logged.add_session(session), is_private=False)
+            await self._claim(session)
             added = await self.private.add_session(session)
             self._private_ids.add(session.id)
             return self._handle(added, is_private=True)
 
-    def new(self, session: SessionRecord) -> SessionHandle:
+    async def new(self, session: SessionRecord) -> SessionHandle:
         """The handle of a session that is not stored yet; its first query stores it (``Store.begin_session``)."""
         if not session.can_log:
+            await self._claim(session)
             self._private_ids.add(session.id)
         return self._handle(session, is_private=not session.can_log)
 
+    async def _claim(self, session: SessionRecord) -> None:
+        home = None if self.homes is None else await self.homes.claim(session.id, session.user_id)
+        if home is not None:
+            raise SessionElsewhereError(session.id, home)
+
+    async def _forget(self, *session_ids: str) -> None:
+        """These unlogged sessions are no more."""
+        self._private_ids.difference_update(session_ids)
+        if self.homes is not None:
+            await self.homes.release(session_ids)
+
     async def list_for_user(self, user_id: str, now: float) -> list[SessionRecord]:
-        """The user's live sessions, oldest first."""
-        logged = await self.logged.list_sessions(user_id, now=now)
-        found = [*logged, *await self.private.list_sessions(user_id, now=now)]
-        return sorted(found, key=lambda session: session.create_time)
+        """The user's live sessions, but for unlogged ones of other services."""
+        return [*await self.logged.list_sessions(user_id, now=now), *await self.list_private(user_id, now)]
+
+    async def list_private(self, user_id: str, now: float) -> Sequence[SessionRecord]:
+        """The user's live unlogged sessions of this service."""
+        return await self.private.list_sessions(user_id, now=now)
 
     async def count_for_user(self, user_id: str, now: float) -> int:
         """The number of the user's live sessions."""
@@ -77,7 +108,8 @@ class SessionStores:
         """Delete the session with its messages and files."""
         await handle.store.delete_session(handle.session.id)
         await handle.files.remove(file.id for file in handle.session.files)
-        self._private_ids.discard(handle.session.id)
+        if handle.store is self.private:
+            await self._forget(handle.session.id)
 
     async def purge(self, *, now: float, retention_seconds: float) -> None:
         """Delete what is no longer kept.
@@ -91,7 +123,7 @@ class SessionStores:
         for session_id in self._private_ids - await self.private.alive(self._private_ids, now - retention_seconds):
             async with self._lock(session_id):
                 if await self.private.session(session_id) is None:
-                    self._private_ids.discard(session_id)
+                    await self._forget(session_id)
 
     def _lock(self, session_id: str) -> asyncio.Lock:
         return self._adding.setdefault(session_id, asyncio.Lock())

@@ -9,6 +9,7 @@ from typing import Protocol
 from svc.errors import ConfigError
 from svc.service.store import Store
 from svc.service.store.address import PostgresAddress
+from svc.service.store.homes import Home, Homes
 from svc.service.store.shared import Hints, SharedStore
 from svc.service.store.sqlite import SqliteStore
 
@@ -65,6 +66,16 @@ def hints_of(database: PostgresAddress, replica: str) -> Hints:
     from svc.service.store.postgres.hints import PostgresHints
 
     return PostgresHints(database, replica)
+
+
+def homes_of(store: SharedStore, own: Home) -> Homes:
+    """Where the unlogged sessions of a shared database's services are; ``own`` is this service."""
+    from svc.service.store.postgres.homes import PostgresHomes
+    from svc.service.store.postgres.shared import SharedPostgresStore
+
+    if not isinstance(store, SharedPostgresStore):
+        raise TypeError(f"a store of unknown kind: {type(store).__name__}")
+    return PostgresHomes(store, own)
 
 
 def _without_driver(database: PostgresAddress, error: ImportError) -> ConfigError:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import parse_qs
 
 import msgspec
@@ -18,12 +18,14 @@ from svc.errors import HistoryLostError, InvalidRequestError, RateLimitedError, 
 from svc.local_tools import ANSWERS, QueryFrame
 from svc.messages import Message, MessageType
 from svc.service.access.auth import request_target
+from svc.service.access.passed_requests import is_passed
 from svc.service.close_codes import CLOSED_SESSION, HISTORY_LOST, TOO_MANY
 from svc.service.observability.failures import internal_error
 from svc.service.operations import Service
 from svc.service.quotas.table import QuotaName
 from svc.service.quotas.uses import ACCOUNT
 from svc.service.sessions.session_stores import SessionHandle
+from svc.service.store.homes import Home, SessionElsewhereError
 from svc.service.store.records import KeyRecord, StoredMessage, TurnStart
 from svc.service.stream.open_streams import OpenStream, OpenStreams
 from svc.service.stream.outbox import TEXTS, Outbox
@@ -38,17 +40,33 @@ REJOIN_WINDOW_SECONDS = 300.0  # older clients try to reconnect for up to half a
 MAX_REFUSED_FRAMES = 100  # of one stream, over its key's limits: a client that retries waits for longer each time
 
 
-async def stream(websocket: WebSocket, service: Service, streams: OpenStreams) -> None:
-    """Serve one connection; errors before it is accepted are raised as ServiceError."""
+PassOn = Callable[[WebSocket, KeyRecord, str, Home, OpenStreams], Awaitable[None]]
+
+
+async def stream(
+    websocket: WebSocket, service: Service, streams: OpenStreams, *, pass_on: PassOn | None = None
+) -> None:
+    """Serve one connection; errors before it is accepted are raised as ServiceError.
+
+    ``pass_on`` serves one whose session is in the memory of another service.
+    """
     query = parse_qs(websocket.scope["query_string"].decode("latin-1"), keep_blank_values=True)
     session_id = query.get("session_id", [""])[-1]
     offered = websocket.scope["subprotocols"]
     target = request_target(websocket.scope)
     key = await service.authenticate_stream(websocket.headers.get("authorization"), offered, session_id, target=target)
     websocket.scope["state"] |= {"key_id": key.id, ACCOUNT: key.rate_id}
-    await service.quotas.spend(QuotaName.REQUESTS, key)
+    was_passed = is_passed(websocket.headers.get("authorization"))
+    if not was_passed:  # else the service that passed it on has counted it
+        await service.quotas.spend(QuotaName.REQUESTS, key)
     after = _parse_after(session_id, query.get("after", [""])[-1])
-    handle = await service.live_session(key, session_id)
+    try:
+        handle = await service.live_session(key, session_id)
+    except SessionElsewhereError as elsewhere:
+        if pass_on is None or was_passed:
+            raise
+        await pass_on(websocket, key, session_id, elsewhere.home, streams)
+        return
     settings = service.settings
     outbox = Outbox(
         handle.session.last_seq if after is None else after,

@@ -19,11 +19,12 @@ SPREAD_SECONDS = 2.0  # over which the streams of a service that stops are close
 
 
 class OpenStream(msgspec.Struct, frozen=True, eq=False):
-    """A connection: the key it was opened with, and its outbox."""
+    """A connection: the key it was opened with, and its outbox. ``is_passed_on``: another service has its session."""
 
     key_id: str
     session_id: str
     outbox: Outbox
+    is_passed_on: bool = False
 
 
 class OpenStreams:
@@ -78,8 +79,9 @@ class OpenStreams:
         await self._service.end_turns_of(bad_keys)
 
     async def _close_expired(self) -> None:
-        expired = await self._service.expired_sessions({stream.session_id for stream in self._open})
-        for stream in list(self._open):
+        own = [stream for stream in self._open if not stream.is_passed_on]
+        expired = await self._service.expired_sessions({stream.session_id for stream in own})
+        for stream in own:
             if stream.session_id in expired:
                 stream.outbox.end(CLOSED_SESSION, "the session expired")
 

@@ -125,7 +125,7 @@ class Replica:
 
     async def _drop_lost(self) -> None:
         """Drop turns that another service took or ended; give up those that are stored as ours and do not run."""
-        running_before, waiting_before = self._turns.running_turns, self._turns.waiting.turns
+        running_before, waiting_before = self._turns.running_turns, self._turns.waiting_turns
         held = {turn.number: turn for turn in await self._store.held(self._turns.owner)}
         unowned = {turn.number for turn in await self._store.held("")} if waiting_before else set()
         for before, still in ((running_before, held.keys()), (waiting_before, unowned)):

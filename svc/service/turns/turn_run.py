@@ -42,8 +42,9 @@ class TurnRun:
         bus: Bus,
         settings: Settings,
         limit_seconds: float,
+        is_private: bool = False,
     ) -> None:
-        """``limit_seconds``: after so long the turn ends with an error."""
+        """``limit_seconds``: after so long the turn ends with an error. ``is_private``: others know nothing of it."""
         self.turn = turn
         self.step_buffer = step_buffer
         self.done: asyncio.Event = asyncio.Event()
@@ -51,6 +52,7 @@ class TurnRun:
         self.failure: ServiceError | None = None
         self.turn_end: list[Message] = []  # the last messages of the turn, once its end is stored
         self.stored_count: int = 0  # messages so far
+        self.is_private = is_private
         self._store = store
         self._bus = bus
         self._settings = settings
@@ -71,7 +73,7 @@ class TurnRun:
 
     def publish(self, batch: Batch, stored: Sequence[StoredMessage]) -> None:
         """Publish a stored batch to the session's clients; with the turn's end, the run is done."""
-        self._bus.publish(self.turn.session_id, stored)
+        self._bus.publish(self.turn.session_id, stored, is_private=self.is_private)
         self.stored_count += len(batch.messages)
         if batch.turn_end is not None:
             self.turn_end = batch.end

@@ -135,8 +135,13 @@ class Turns:
 
     @property
     def running_turns(self) -> list[TurnRecord]:
-        """The turns that run in this process."""
-        return [run.turn for run in self._runs.values()]
+        """The turns of logged sessions that run in this process."""
+        return [run.turn for run in self._runs.values() if not run.is_private]
+
+    @property
+    def waiting_turns(self) -> list[TurnRecord]:
+        """The turns of logged sessions that wait in this process, the oldest first."""
+        return [waiting.turn for waiting in self.waiting.all if waiting.pending.handle.session.can_log]
 
     @property
     def unfinished(self) -> list[str]:
@@ -340,13 +345,14 @@ class Turns:
             UnavailableError: The service stops before the turn's end, or the store is out of reach.
             InsufficientStorageError: The disk is full.
         """
+        others = None if self._others is None or store is not self._others.store else self._others
         waiting = self.waiting.find(turn.session_id)
-        if waiting is not None and waiting.turn.id == turn.id and self._others is None:
+        if waiting is not None and waiting.turn.id == turn.id and others is None:
             await waiting.left.wait()
         if (run := self._runs.get(turn.session_id)) is not None and run.turn.id == turn.id:
             await _settled(run)
-        if self._others is not None:
-            now = await self._others.wait(turn, until=lambda: self.is_stopping)
+        if others is not None:
+            now = await others.wait(turn, until=lambda: self.is_stopping)
         else:
             now = await store.turn(turn.session_id, turn.id)
         if now is None:
@@ -512,6 +518,7 @@ class Turns:
             bus=self._bus,
             settings=self._settings,
             limit_seconds=self._limit_seconds(pending.handle),
+            is_private=not pending.handle.session.can_log,
         )
 
     def _limit_seconds(self, handle: SessionHandle) -> float:

@@ -53,9 +53,9 @@ class WaitingTurns(Generic[P]):
         return list(self._waiting)
 
     @property
-    def turns(self) -> list[TurnRecord]:
+    def all(self) -> list[WaitingTurn[P]]:
         """The turns that wait, the oldest first."""
-        return [waiting.turn for waiting in self._waiting.values()]
+        return list(self._waiting.values())
 
     @property
     def has_room(self) -> bool:

@@ -1,0 +1,1 @@
+-- Nothing: a SQLite file has one service. The numbers of both folders are equal.
