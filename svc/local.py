@@ -45,6 +45,7 @@ LOG_LINES_SHOWN = 5
 _MAX_FILE_BYTES = 65_536
 _POLL_SECONDS = 0.02
 _NOT_INHERITED = ("SVC_API_KEY", "SVC_BASE_URL", "SVC_WS_URL")  # they belong to another service
+_OWN_DEFAULTS = {"SVC_MAX_UPLOAD_BYTES": str(64 * 1024**3)}  # the user's own disk; its free space limits more
 
 _DETACHED = 0 if os.name == "posix" else 0x0000_0008 | 0x0000_0200  # DETACHED_PROCESS | CREATE_NEW_PROCESS_GROUP
 
@@ -381,7 +382,7 @@ def _spawn(files: _ServiceFiles, port: int) -> _Detached:
         child = _Detached(  # our own interpreter and module, no shell
             [program, *serve_command(files.folder, port)[1:]],
             cwd=files.folder,
-            env={name: value for name, value in environment.items() if name not in _NOT_INHERITED},
+            env=_OWN_DEFAULTS | {name: value for name, value in environment.items() if name not in _NOT_INHERITED},
             stdin=subprocess.DEVNULL,
             stdout=descriptor,
             stderr=descriptor,

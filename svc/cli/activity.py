@@ -39,6 +39,7 @@ class Activity:
         self._is_shown = not is_quiet and sys.stderr is not None and sys.stderr.isatty()
         self._progress: Progress | None = None
         self._task: TaskID | None = None
+        self._counted: tuple[str, TaskProgress] | None = None  # the work whose progress is shown, and who does it
 
     def __enter__(self) -> Self:
         if self._is_shown:
@@ -62,13 +63,28 @@ class Activity:
             with self.paused():
                 echo(one_line(message.content), err=True)
         elif message.progress:
+            self._counted = message.actor, message.progress
             self._update(progress_line(message.actor, message.progress), message.progress)
+        elif message.state == State.RUNNING_AGENT and self._is_counted(message.actor):
+            self._detail(message.content)
         else:
             self.say(message.content)
 
     def say(self, text: str) -> None:
         """Show what is being done."""
+        self._counted = None
         self._update(text, None)
+
+    def _is_counted(self, actor: str) -> bool:
+        """Whether the work whose progress is shown is this actor's, and goes on."""
+        if self._counted is None or self._counted[0] != actor:
+            return False
+        return self._counted[1].done < self._counted[1].total
+
+    def _detail(self, text: str) -> None:
+        """Show what counted work has found so far, after its percentage."""
+        assert self._counted is not None
+        self._update(f"{progress_line(*self._counted)}; {text}", self._counted[1])
 
     def sending(self, name: str) -> OnProgress:
         """A callback that shows how much of a file was sent."""
@@ -93,9 +109,10 @@ class Activity:
     def _update(self, text: str, progress: TaskProgress | None) -> None:
         if self._progress is None or self._task is None:
             return
-        total = progress.total if progress else None
         done = progress.done if progress else 0
-        self._progress.update(self._task, description=one_line(text, 200), total=total, completed=done)
+        self._progress.update(self._task, description=one_line(text, 200), completed=done)
+        shown = self._progress.tasks[0]  # set here: ``update`` keeps a total, and the time at which one was reached
+        shown.total, shown.finished_time = progress.total if progress else None, None
 
 
 def _progress_display() -> Progress:

@@ -1,193 +1,102 @@
-"""Time, memory and completeness of very large logs, generated, as the whole analyst reads them.
+"""Time, memory, progress and completeness of very large logs, asked about as a user does: the SDK and a local service.
 
-    python -m tests.benchmarks.large [auth] [jsonl] [conn] [--megabytes N] [--folder DIR] [--cancel]
+    python -m tests.benchmarks.large [auth] [jsonl] [conn] [--megabytes N] [--folder DIR]
+                                     [--cancel SECONDS] [--limit SECONDS]
 
 Run it by hand. Without a name: 2 GB of auth.log, 1 GB of Sysmon events as JSON lines, 1 GB of Zeek's conn.log, one
-after the other, in a temporary folder. Each ends with a story that only the last lines tell; the answer must have it
-and must not be incomplete. The limits are those of a service with its default settings. Beside each rate: what a plain
-loop does with the first 50 MB in the same run (``json.loads``, ``str.split``). ``--cancel`` cancels each question at a
-random moment and prints the first lines of the partial answer.
+after the other, each by a service of its own in a temporary folder, with the settings that a user has who sets none.
+Each log has an attack at its beginning, in its middle and at its end; a finding must name each, and the answer must not
+be incomplete. Beside each rate: what a plain loop does with the first 50 MB in the same run (``json.loads``,
+``str.split``). ``--cancel`` cancels each question after so many seconds, ``--limit`` gives it no more time; what was
+found until then is printed.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import json
-import random
+import contextlib
+import os
 import tempfile
+import threading
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from itertools import islice
+from collections.abc import Callable
+from contextlib import aclosing
+from itertools import pairwise
 from pathlib import Path
 
-from svc.assistant.analyst import Analyst
-from svc.assistant.file_types.identify import HEAD_BYTES, identify
-from svc.assistant.turn import Answer, Turn, TurnFile
-from svc.assistant.workers.job_limits import turn_limit
-from svc.assistant.workers.payer import STOP, TURN_END, StopRequest
-from svc.service.settings import Settings
-from svc.service.turns.turns import JOBS_SHARE
-from tests.benchmarks.collection import Memory, cpu_seconds
+import psutil
 
-MEGABYTE = 1_000_000
+from svc import local
+from svc.cli.conversation import all_findings
+from svc.client import AsyncSvc
+from svc.errors import TurnCancelledError
+from svc.messages import Message, MessageType
+from svc.progress import progress_line
+from svc.session import AsyncSession
+from tests.benchmarks.large_logs import LOGS, MEGABYTE, Log, write
+
 PLAIN_BYTES = 50 * MEGABYTE
-_BODIES = 5_000  # different line bodies; times and process IDs differ in each line
-_PER_SECOND = 20  # lines
-_DAY = 86_400
+_POLL_SECONDS = 0.2
+_SHOWN = 12  # lines of the answer, and of the progress
 
 
-@dataclass(frozen=True)
-class Log:
-    """A log that is generated: its lines until there are enough, the lines that end it, and what they mean."""
+class Sampled:
+    """Memory and processor time of a process and its descendants, sampled while it runs.
 
-    name: str
-    megabytes: int
-    question: str
-    lines: Callable[[], Iterator[str]]
-    last: tuple[str, ...]
-    story: tuple[str, ...]
-    plain: Callable[[str], object]
+    ``memory`` has the largest resident memory of one process by its kind; ``together`` is that of all at one moment.
+    """
 
+    def __init__(self, pid: int) -> None:
+        self.memory: dict[str, int] = {}
+        self.together = 0
+        self._used: dict[int, float] = {}
+        self._top = psutil.Process(pid)
+        self._is_over = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
 
-def _clock(number: int) -> str:
-    second = number // _PER_SECOND
-    return f"{second // 3_600 % 24:02}:{second // 60 % 60:02}:{second % 60:02}"
+    @property
+    def seconds(self) -> float:
+        """Processor time of all processes, as far as it was seen."""
+        return sum(self._used.values())
 
+    def __enter__(self) -> Sampled:
+        self._thread.start()
+        return self
 
-def _auth_bodies(chance: random.Random) -> list[str]:
-    users = [f"user{number}" for number in range(300)]
-    addresses = [f"203.0.113.{number}" for number in range(250)] + [f"192.0.2.{number}" for number in range(250)]
-    bodies = []
-    for number in range(_BODIES):
-        user, address, port = chance.choice(users), chance.choice(addresses), 1_024 + number
-        pid = 1_000 + chance.randrange(60_000)
-        bodies.append(
-            chance.choices(
-                [
-                    f"sshd[{pid}]: Failed password for {user} from {address} port {port} ssh2",
-                    f"sshd[{pid}]: Failed password for invalid user {user} from {address} port {port} ssh2",
-                    f"sshd[{pid}]: Received disconnect from {address} port {port}:11: Bye Bye [preauth]",
-                    f"CRON[{pid}]: pam_unix(cron:session): session opened for user root by (uid=0)",
-                    f"CRON[{pid}]: pam_unix(cron:session): session closed for user root",
-                    f"sudo:   {user} : TTY=pts/0 ; PWD=/home/{user} ; USER=root ; COMMAND=/usr/bin/apt update",
-                    f"sshd[{pid}]: Accepted publickey for {user} from 10.0.0.{number % 250} port {port} ssh2",
-                ],
-                [40, 10, 10, 15, 15, 5, 5],
-            )[0]
-        )
-    return bodies
+    def __exit__(self, *_: object) -> None:
+        self._is_over.set()
+        self._thread.join()
 
+    def _watch(self) -> None:
+        before = {one.pid: _processor(one) for one in self._all()}
+        while not self._is_over.wait(_POLL_SECONDS):
+            together = 0
+            for one in self._all():
+                kind = "service" if one.pid == self._top.pid else "worker"
+                resident = _resident(one)
+                together += resident
+                self.memory[kind] = max(self.memory.get(kind, 0), resident)
+                self._used[one.pid] = max(self._used.get(one.pid, 0.0), _processor(one) - before.get(one.pid, 0.0))
+            self.together = max(self.together, together)
 
-def auth_lines() -> Iterator[str]:
-    """Lines of sshd, cron and sudo."""
-    bodies = _auth_bodies(random.Random(20))
-    number = 0
-    while True:
-        for body in bodies:
-            yield f"Nov {1 + number // _PER_SECOND // _DAY % 28:2} {_clock(number)} web1 {body}"
-            number += 1
+    def _all(self) -> list[psutil.Process]:
+        with contextlib.suppress(psutil.Error):
+            return [self._top, *self._top.children(recursive=True)]
+        return []
 
 
-def sysmon_lines() -> Iterator[str]:
-    """Started processes, as JSON."""
-    programs = ("cmd.exe", "svchost.exe", "notepad.exe", "net.exe", "conhost.exe")
-    number = 0
-    while True:
-        yield json.dumps(
-            {
-                "EventID": 1,
-                "Channel": "Microsoft-Windows-Sysmon/Operational",
-                "Hostname": f"pc{number % 9}",
-                "TimeCreated": f"2026-11-{1 + number // _PER_SECOND // _DAY % 28:02}T{_clock(number)}.000Z",
-                "Image": f"C:\\Windows\\System32\\{programs[number % 5]}",
-                "ParentImage": "C:\\Windows\\explorer.exe",
-                "ProcessId": 1_000 + number,
-                "ParentProcessId": 900 + number % 99,
-                "CommandLine": f"{programs[number % 5]} /c task{number % 1_000} --run {number}",
-                "User": f"CORP\\user{number % 40}",
-            }
-        )
-        number += 1
+def _resident(process: psutil.Process) -> int:
+    with contextlib.suppress(psutil.Error):
+        return int(process.memory_full_info().uss)
+    return 0
 
 
-_COLUMNS = (
-    "ts", "uid", "id.orig_h", "id.orig_p", "id.resp_h", "id.resp_p", "proto", "service", "duration", "orig_bytes",
-    "resp_bytes", "conn_state", "local_orig", "local_resp", "missed_bytes", "history", "orig_pkts", "orig_ip_bytes",
-    "resp_pkts", "resp_ip_bytes", "tunnel_parents",
-)  # fmt: skip
-
-
-def conn_lines() -> Iterator[str]:
-    """Zeek's connections as tab-separated values."""
-    chance = random.Random(21)
-    yield from ("#separator \\x09", "#set_separator\t,", "#empty_field\t(empty)", "#unset_field\t-", "#path\tconn")
-    yield "#fields\t" + "\t".join(_COLUMNS)
-    bodies = [
-        f"10.0.{n % 4}.{chance.randrange(250)}\t{1_024 + n}\t198.51.100.{chance.randrange(200)}\t"
-        f"{chance.choice([80, 443, 53, 8_080])}\ttcp\t{chance.choice(['http', 'ssl', '-'])}\t{chance.random():.6f}\t"
-        f"{chance.randrange(9_000)}\t{chance.randrange(90_000)}\tSF\tT\tF\t0\tShADadFf\t9\t400\t8\t3000\t-"
-        for n in range(_BODIES)
-    ]
-    number = 0
-    while True:
-        for body in bodies:
-            yield f"{1_763_600_000 + number / 97:.6f}\tC{number:x}x\t{body}"
-            number += 1
-
-
-def _guessed() -> tuple[str, ...]:
-    failed = "sshd[7]: Failed password for backup from 198.51.100.77 port 4711 ssh2"
-    lines = [f"Nov 28 23:59:{second:02} web1 {failed}" for second in range(20, 50)]
-    return (*lines, "Nov 28 23:59:58 web1 sshd[7]: Accepted password for backup from 198.51.100.77 port 4711 ssh2")
-
-
-_DUMP = json.dumps(
-    {
-        "EventID": 1,
-        "Channel": "Microsoft-Windows-Sysmon/Operational",
-        "Hostname": "pc-last",
-        "TimeCreated": "2026-11-28T23:59:59.000Z",
-        "Image": "C:\\Windows\\System32\\rundll32.exe",
-        "ParentImage": "C:\\Windows\\System32\\cmd.exe",
-        "ProcessId": 77,
-        "ParentProcessId": 76,
-        "CommandLine": "rundll32.exe C:\\windows\\System32\\comsvcs.dll, MiniDump 624 C:\\temp\\lsass.dmp full",
-        "User": "CORP\\mallory",
-    }
-)
-_SCAN = tuple(
-    f"1763999999.{port:06}\tCscan{port}\t10.0.9.9\t50000\t10.0.0.1\t{port}\ttcp\t-\t0.000100\t0\t0\tS0\tT\tT\t0\tS\t1\t44"
-    "\t0\t0\t-"
-    for port in range(1, 1_500)
-)
-LOGS = {
-    "auth": Log(
-        "auth.log", 2_000, "Which accounts were brute-forced?", auth_lines, _guessed(),
-        ("198.51.100.77", "backup"), str.split,
-    ),
-    "jsonl": Log(
-        "sysmon.jsonl", 1_000, "What happened on this host?", sysmon_lines, (_DUMP,), ("LSASS",), json.loads,
-    ),
-    "conn": Log(
-        "conn.log", 1_000, "Is anything suspicious here?", conn_lines, _SCAN, ("10.0.9.9",),
-        lambda line: line.split("\t"),
-    ),
-}  # fmt: skip
-
-
-def write(path: Path, log: Log, megabytes: int) -> int:
-    """Write the log; return its number of lines."""
-    count = size = 0
-    lines = log.lines()
-    with path.open("w", encoding="utf-8") as file:
-        while size < megabytes * MEGABYTE:
-            block = list(islice(lines, _BODIES))
-            size += file.write("\n".join(block) + "\n")
-            count += len(block)
-        file.write("\n".join(log.last) + "\n")
-    return count + len(log.last)
+def _processor(process: psutil.Process) -> float:
+    with contextlib.suppress(psutil.Error):
+        times = process.cpu_times()
+        return float(times.user + times.system)
+    return 0.0
 
 
 def plain_rate(path: Path, parse: Callable[[str], object]) -> float:
@@ -203,54 +112,98 @@ def plain_rate(path: Path, parse: Callable[[str], object]) -> float:
     return done / MEGABYTE / (time.process_time() - start)
 
 
-async def ask(path: Path, question: str, cancel_after: float | None = None) -> str:
-    """The answer to the question about the file, within the limits of a service."""
-    settings, size = Settings(), path.stat().st_size
-    with path.open("rb") as content:
-        mime_type, label = identify(content.read(HEAD_BYTES), path.name)
-    file = TurnFile(name=path.name, size=size, sha256="", mime_type=mime_type, label=label, source=path)
-    limit = turn_limit(settings.turn_seconds, settings.turn_seconds_per_gib, settings.max_turn_seconds, size)
-    analyst, stop, markdown = Analyst(), StopRequest(), ""
-    await analyst.start()
-    loop = asyncio.get_running_loop()
-    TURN_END.set(loop.time() + limit * JOBS_SHARE)
-    STOP.set(stop)
-    if cancel_after is not None:
-        loop.call_later(cancel_after, stop.request)
-    async for step in analyst.answer(Turn(session_id="large", prompt=question, files=(file,))):
-        if isinstance(step, Answer):
-            markdown = step.markdown
-        elif "usually takes" in step.content:
-            print(step.content, flush=True)
-    await analyst.close()
-    return markdown
+class Asked:
+    """What a question gave: its messages, and when each came."""
+
+    def __init__(self) -> None:
+        self.messages: list[Message] = []
+        self.times: list[float] = []
+        self.seconds_after_cancel = 0.0
+        self.folder_bytes = 0
+        self.findings: list[dict[str, object]] = []
+
+    @property
+    def answer(self) -> str:
+        """The answer, or what a cancelled question found."""
+        wanted = [one for one in self.messages if one.is_partial_answer or one.message_type == MessageType.RESULT]
+        return wanted[-1].content or "" if wanted else ""
+
+    @property
+    def longest_silence(self) -> float:
+        """The longest time between two messages, in seconds."""
+        return max((after - before for before, after in pairwise(self.times)), default=0.0)
 
 
-def measure(log: Log, folder: Path, megabytes: int, *, is_cancelled: bool) -> None:
-    """Generate the log, ask, and print a row."""
+async def ask(path: Path, question: str, cancel_after: float | None, asked: Asked) -> None:
+    """Attach the log and ask, as a user of the SDK."""
+    async with AsyncSvc() as client:
+        session = await client.create_session()
+        began = time.monotonic()
+        file = await session.attach_file_from_disk(path)
+        print(f"  attached in {time.monotonic() - began:.0f} s", flush=True)
+        cancelling = asyncio.create_task(_cancel(session, cancel_after, asked))
+        with contextlib.suppress(TurnCancelledError):
+            async with aclosing(session.stream(question, files=[file])) as turn:
+                async for message in turn:
+                    asked.messages.append(message)
+                    asked.times.append(time.monotonic())
+                    if "usually takes" in (message.content or ""):
+                        print(f"  {message.content}", flush=True)
+        if asked.seconds_after_cancel:
+            asked.seconds_after_cancel = time.monotonic() - asked.seconds_after_cancel
+        cancelling.cancel()
+        asked.findings = await all_findings(session, asked.messages)
+        asked.folder_bytes = local.describe().total_bytes
+        await session.delete()
+
+
+async def _cancel(session: AsyncSession, after: float | None, asked: Asked) -> None:
+    if after is not None:
+        await asyncio.sleep(after)
+        asked.seconds_after_cancel = time.monotonic()
+        await session.cancel()
+
+
+def measure(log: Log, folder: Path, megabytes: int, cancel_after: float | None) -> None:
+    """Generate the log, ask, and print what came of it."""
     path = folder / log.name
     count = write(path, log, megabytes)
-    size = path.stat().st_size / MEGABYTE
-    plain = plain_rate(path, log.plain)
-    cancel_after = random.uniform(0.1, size / 10) if is_cancelled else None
-    began, before = time.perf_counter(), cpu_seconds()[1]
-    with Memory() as memory:
-        markdown = asyncio.run(ask(path, log.question, cancel_after))
-    seconds, used = time.perf_counter() - began, cpu_seconds()[1] - before
-    path.unlink()
-    rate = size / max(used, 1e-6)
+    size, plain = path.stat().st_size / MEGABYTE, plain_rate(path, log.plain)
+    print(f"{log.name}: {size:,.0f} MB, {count:,} lines", flush=True)
+    asked = Asked()
+    local.find_or_start()
+    began = time.monotonic()
+    with Sampled(local.describe().pid or 0) as sampled:
+        asyncio.run(ask(path, log.question, cancel_after, asked))
+    seconds, rate = time.monotonic() - began, size / max(sampled.seconds, 1e-6)
+    memory = ", ".join(f"{kind} {size / MEGABYTE:,.0f} MB" for kind, size in sampled.memory.items())
     print(
-        f"{log.name}: {size:,.0f} MB, {count:,} lines; {seconds:,.0f} s, {used:,.0f} s of processor time\n"
-        f"  {rate:.2f} MB/s of processor time, plain loop {plain:.1f}, ratio {plain / rate:.1f}\n"
-        f"  peak {memory.workers / MEGABYTE:,.0f} MB of the worker, {memory.own / MEGABYTE:,.0f} MB of the service",
+        f"  {seconds:,.0f} s, {sampled.seconds:,.0f} s of processor time: {rate:.2f} MB/s, plain loop {plain:.1f}\n"
+        f"  peak: {memory}, all together {sampled.together / MEGABYTE:,.0f} MB; "
+        f"this client {psutil.Process().memory_info().rss / MEGABYTE:,.0f} MB\n"
+        f"  {len(asked.messages):,} messages, at most {asked.longest_silence:.0f} s apart\n"
+        f"  the service's folder has {asked.folder_bytes / MEGABYTE:,.0f} MB, and "
+        f"{local.describe().total_bytes / MEGABYTE:,.0f} MB once the session is deleted",
         flush=True,
     )
-    if cancel_after is not None:
-        print(f"  cancelled after {cancel_after:.1f} s:\n  " + "\n  ".join(markdown.splitlines()[:6]))
-        return
-    missing = [words for words in log.story if words not in markdown]
-    is_whole = "ncomplete" not in markdown
-    print(f"  read {'whole' if is_whole else 'in part'}; story {'found' if not missing else f'without {missing}'}")
+    show(log, asked)
+    local.stop()
+    path.unlink()
+
+
+def show(log: Log, asked: Asked) -> None:
+    """Print some of the progress, the beginning of the answer, and which attacks it and the findings name."""
+    counted = [progress_line(one.actor, one.progress) for one in asked.messages if one.progress]
+    print("    " + "\n    ".join(counted[:: max(1, len(counted) // _SHOWN)]))
+    if asked.seconds_after_cancel:
+        print(f"  ended {asked.seconds_after_cancel:.1f} s after the cancel")
+    print("  | " + "\n  | ".join(asked.answer.splitlines()[:_SHOWN]))
+    rows = [str(one) for one in asked.findings if one.get("severity") != "info"]
+    named = [trace for trace in log.traces if any(trace in row for row in rows)]
+    told = [trace for trace in log.traces if trace in asked.answer]
+    is_whole = "ncomplete" not in asked.answer
+    print(f"  read {'whole' if is_whole else 'in part'}; {len(asked.findings):,} findings", flush=True)
+    print(f"  attacks with a finding: {len(named)} of {len(log.traces)}; in the answer: {len(told)}", flush=True)
 
 
 def main() -> None:
@@ -259,11 +212,18 @@ def main() -> None:
     parser.add_argument("logs", nargs="*", choices=[*LOGS, []])
     parser.add_argument("--megabytes", type=int)
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--cancel", action="store_true")
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="svc-large-", dir=asked.folder) as name:
-        for log in [LOGS[one] for one in asked.logs or LOGS]:
-            measure(log, Path(name), asked.megabytes or log.megabytes, is_cancelled=asked.cancel)
+    parser.add_argument("--cancel", type=float, metavar="SECONDS")
+    parser.add_argument("--limit", type=float, metavar="SECONDS")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="svc-large-", dir=options.folder) as name:
+        os.environ["SVC_STATE_DIR"] = str(Path(name, "state"))
+        if options.limit is not None:
+            os.environ |= {"SVC_TURN_SECONDS": f"{options.limit}", "SVC_TURN_SECONDS_PER_GIB": "0"}
+        try:
+            for log in [LOGS[one] for one in options.logs or LOGS]:
+                measure(log, Path(name), options.megabytes or log.megabytes, options.cancel)
+        finally:
+            local.stop()
 
 
 if __name__ == "__main__":

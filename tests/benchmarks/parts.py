@@ -20,7 +20,7 @@ from svc.assistant.findings import InputKind, Progress
 from svc.assistant.workers import process
 from svc.assistant.workers.frames import PartEnd, PartPlan
 from svc.assistant.workers.process import JobRequest, Limits
-from tests.benchmarks.large import LOGS, MEGABYTE, write
+from tests.benchmarks.large_logs import LOGS, MEGABYTE, write
 
 ROUNDS = 3
 

@@ -268,6 +268,18 @@ def test_the_key_is_not_on_the_command_line_and_other_services_keys_are_not_pass
     assert key not in (scripted_local / "service.log").read_text(encoding="utf-8")
 
 
+@pytest.mark.parametrize(("own", "limit"), [(None, "68719476736"), ("1000", "1000")])
+def test_large_files_are_taken_unless_the_user_has_set_a_limit(
+    scripted_local: Path, monkeypatch: pytest.MonkeyPatch, own: str | None, limit: str
+):
+    monkeypatch.delenv("SVC_MAX_UPLOAD_BYTES", raising=False)
+    if own is not None:
+        monkeypatch.setenv("SVC_MAX_UPLOAD_BYTES", own)
+    find_or_start()
+
+    assert psutil.Process(local_service_pid(scripted_local)).environ()["SVC_MAX_UPLOAD_BYTES"] == limit
+
+
 def test_a_long_log_is_rotated(scripted_local: Path):
     scripted_local.mkdir(mode=0o700)
     (scripted_local / "service.log").write_bytes(b"x" * (LOG_LIMIT_BYTES + 1))

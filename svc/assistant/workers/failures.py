@@ -11,6 +11,8 @@ from svc.assistant.workers.process import Limits
 from svc.assistant.workers.reading_budget import STOPPED
 from svc.assistant.workers.watch import Excess
 
+TURN_LIMIT = "the time limit of the turn was reached"
+
 
 def _tool_name(job: Job) -> str:
     return job.tool.partition(":")[0].rpartition(".")[2]

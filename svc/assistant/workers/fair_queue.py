@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter, deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Coroutine
 from itertools import count
 
 _Kind = tuple[str, bool]
@@ -31,7 +31,7 @@ class FairQueue:
         self._lanes = lanes
         self._running: Counter[str] = Counter()
         self._small: Counter[str] = Counter()  # of those that run
-        self._waiting: dict[_Kind, deque[asyncio.Future[None]]] = {}
+        self._waiting: dict[_Kind, deque[asyncio.Future[bool]]] = {}
         self._served: dict[str, int] = {}  # by account that runs or waits: the number of its last grant
         self._grants = count(1)
 
@@ -54,29 +54,46 @@ class FairQueue:
         return (account, is_small) in self._waiting or not self._has_room(account, is_small=is_small)
 
     @contextlib.asynccontextmanager
-    async def slot(self, account: str, *, is_small: bool) -> AsyncIterator[None]:
-        """Wait for a slot or lane, and have it while the context is active."""
-        await self.acquire(account, is_small=is_small)
-        try:
-            yield
-        finally:
-            self.release(account, is_small=is_small)
+    async def slot(
+        self, account: str, *, is_small: bool, ends: Callable[[], Coroutine[None, None, None]] | None = None
+    ) -> AsyncIterator[bool]:
+        """Wait for a slot or lane, and have it while the context is active.
 
-    async def acquire(self, account: str, *, is_small: bool) -> None:
-        """Wait for a slot or lane; ``release`` gives it back."""
+        Yields whether there is one: without, ``ends`` returned before there was room.
+        """
+        has_slot = await self.acquire(account, is_small=is_small, ends=ends)
+        try:
+            yield has_slot
+        finally:
+            if has_slot:
+                self.release(account, is_small=is_small)
+
+    async def acquire(
+        self, account: str, *, is_small: bool, ends: Callable[[], Coroutine[None, None, None]] | None = None
+    ) -> bool:
+        """Wait for a slot or lane, which ``release`` gives back, or until ``ends`` returns.
+
+        Returns:
+            Whether there is one.
+        """
         if not self.is_full_for(account, is_small=is_small):
             self._grant(account, is_small=is_small)
-            return
-        granted = asyncio.get_running_loop().create_future()
+            return True
+        granted: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault((account, is_small), deque()).append(granted)
+        ending = None if ends is None else asyncio.ensure_future(ends())
+        if ending is not None:
+            ending.add_done_callback(lambda _: _refuse(granted))
         try:
-            await granted
+            return await granted
         except asyncio.CancelledError:
-            if not granted.cancelled():  # granted in the same moment
+            if not granted.cancelled() and granted.result():  # granted in the same moment
                 self.release(account, is_small=is_small)
-            else:
-                self._drop_cancelled()
             raise
+        finally:
+            self._drop_ended()
+            if ending is not None:
+                ending.cancel()
 
     def release(self, account: str, *, is_small: bool) -> None:
         """Give a slot or lane back, and start the jobs that have room now."""
@@ -100,7 +117,7 @@ class FairQueue:
         return self.running < self._slots + (lanes if may_use_lane else 0)
 
     def _start_waiting(self) -> None:
-        self._drop_cancelled()
+        self._drop_ended()
         while (kind := self._next_kind()) is not None:
             jobs = self._waiting[kind]
             granted = jobs.popleft()
@@ -108,11 +125,11 @@ class FairQueue:
                 del self._waiting[kind]
             account, is_small = kind
             self._grant(account, is_small=is_small)
-            granted.set_result(None)
+            granted.set_result(True)
 
-    def _drop_cancelled(self) -> None:
+    def _drop_ended(self) -> None:
         for kind, jobs in [*self._waiting.items()]:
-            kept = deque(granted for granted in jobs if not granted.cancelled())
+            kept = deque(granted for granted in jobs if not granted.done())
             if kept:
                 self._waiting[kind] = kept
             else:
@@ -126,3 +143,8 @@ class FairQueue:
             key=lambda kind: (self._running[kind[0]], self._served.get(kind[0], 0), not kind[1]),
             default=None,
         )
+
+
+def _refuse(granted: asyncio.Future[bool]) -> None:
+    if not granted.done():
+        granted.set_result(False)

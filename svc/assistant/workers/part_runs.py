@@ -24,7 +24,8 @@ FINISH_SECONDS = 60.0  # for reporting what earlier parts found, after a process
 class JobRun(msgspec.Struct):
     """How far a job has come, and what the next process gets: the part to read and the state before it.
 
-    ``limits`` are those of the whole job. ``is_finishing``: only what the parts before found is reported.
+    ``limits`` are those of the whole job. ``is_finishing``: only what the parts before found is reported. ``began``:
+    when the process of this part began, by the event loop's clock; the time in the queue does not count.
     """
 
     job: Job
@@ -33,20 +34,26 @@ class JobRun(msgspec.Struct):
     plan: PartPlan | None = None
     state: bytes = b""
     is_finishing: bool = False
+    began: float = 0.0
 
     @property
     def wall_seconds(self) -> float:
         """How long the next process may take."""
-        used = self.plan.wall_seconds if self.plan is not None else 0.0
-        return max(self.limits.wall_seconds - used, FINISH_SECONDS if self.is_finishing else 0.0)
+        return max(self.limits.wall_seconds - self._used, FINISH_SECONDS if self.is_finishing else 0.0)
 
-    def end_by(self, seconds: float) -> None:
-        """Limit the job so that the next process ends within so many seconds."""
-        used = self.plan.wall_seconds if self.plan is not None else 0.0
-        self.limits = msgspec.structs.replace(self.limits, wall_seconds=min(self.limits.wall_seconds, used + seconds))
+    @property
+    def _used(self) -> float:
+        return self.plan.wall_seconds if self.plan is not None else 0.0
 
-    def go_on(self, ended: PartEnd, seconds: float) -> None:
-        """Plan the next part, after one that took so many seconds."""
+    def begin(self, now: float, end: float | None) -> None:
+        """The next process begins now, and must end before ``end``, if there is one."""
+        self.began = now
+        if end is not None and not self.is_finishing:
+            most = self._used + end - now
+            self.limits = msgspec.structs.replace(self.limits, wall_seconds=min(self.limits.wall_seconds, most))
+
+    def go_on(self, ended: PartEnd, now: float) -> None:
+        """Plan the next part, after one that has ended now."""
         assert self.plan is not None
         self.state = ended.state
         self.plan = msgspec.structs.replace(
@@ -54,7 +61,7 @@ class JobRun(msgspec.Struct):
             start=ended.start,
             has_state=True,
             cpu_seconds=ended.cpu_seconds,
-            wall_seconds=self.plan.wall_seconds + seconds,
+            wall_seconds=self.plan.wall_seconds + now - self.began,
         )
 
     def give_up(self, reason: str) -> None:
@@ -85,7 +92,7 @@ async def in_parts(
         clock: The time in seconds.
     """
     while True:
-        ended, failed, began = None, None, clock()
+        ended, failed = None, None
         async with contextlib.aclosing(process(run)) as items:
             async for item in items:
                 if isinstance(item, PartEnd):
@@ -100,7 +107,7 @@ async def in_parts(
             return
         if ended is None:
             return
-        run.go_on(ended, clock() - began)
+        run.go_on(ended, clock())
 
 
 def _failure_of(item: WorkerItem | PartEnd) -> ToolFailure | None:

@@ -8,6 +8,7 @@ part of the assistant did.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Callable
 from contextvars import ContextVar
 
@@ -79,3 +80,17 @@ def is_stopped() -> bool:
     """Whether the current turn should end."""
     stop = STOP.get()
     return stop is not None and stop.is_requested
+
+
+async def until_end() -> None:
+    """Return once the current turn should end, because it is stopped or its jobs have no time left."""
+    stop, end = STOP.get() or StopRequest(), TURN_END.get()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout_at(end):
+            await stop.wait()
+
+
+def is_time_over() -> bool:
+    """Whether the jobs of the current turn have no time left."""
+    end = TURN_END.get()
+    return end is not None and asyncio.get_running_loop().time() >= end

@@ -25,11 +25,12 @@ from svc.assistant.findings import (
     Gap,
     Progress,
     ToolEvent,
+    ToolFailure,
 )
 from svc.assistant.turn import WorkerLoad
 from svc.assistant.workers import own_limits
 from svc.assistant.workers import process as worker_process
-from svc.assistant.workers.failures import exit_reason, failure, findings_limit_gap, stopped_gap
+from svc.assistant.workers.failures import TURN_LIMIT, exit_reason, failure, findings_limit_gap, stopped_gap
 from svc.assistant.workers.fair_queue import FairQueue
 from svc.assistant.workers.frames import InputSearched, MemberFrame, PartEnd
 from svc.assistant.workers.functions import FunctionProcesses
@@ -38,7 +39,7 @@ from svc.assistant.workers.job_limits import announcement, is_small, limits_for,
 from svc.assistant.workers.kept_runs import kept_run
 from svc.assistant.workers.machine import processors, share_of_memory
 from svc.assistant.workers.part_runs import JobRun, begin, in_parts
-from svc.assistant.workers.payer import PAYER, STOP, TURN_END, StopRequest, is_stopped
+from svc.assistant.workers.payer import PAYER, STOP, TURN_END, StopRequest, is_stopped, is_time_over, until_end
 from svc.assistant.workers.process import Crashed, Done, Frame, JobRequest, Limits, pack
 from svc.assistant.workers.reading_budget import STOPPED
 from svc.assistant.workers.starting import Process, Starter, connect, exit_code, start
@@ -190,6 +191,17 @@ class _Counts:
         return None if due is None else Progress(text=progress.text, counted=due)
 
 
+def _unread(run: JobRun) -> Gap | Finding[ToolFailure] | None:
+    """Why a job whose turn should end is not begun; one that has read parts of its input reports what they have."""
+    if not run.state and is_stopped():
+        return Gap(text=f"not examined: {STOPPED} before it was read", in_headline=True, is_passing=True)
+    if not run.is_finishing and is_time_over():
+        if not run.state:
+            return failure(run.job, f"{TURN_LIMIT} before it began", findings=0)
+        run.give_up(TURN_LIMIT)
+    return None
+
+
 class Workers:
     """The pool. ``start`` and ``close`` belong to one event loop; many turns may iterate ``run`` at the same time.
 
@@ -325,15 +337,15 @@ class Workers:
 
     async def _part(self, run: JobRun) -> AsyncGenerator[WorkerItem | PartEnd, None]:
         """Run the next part of a job, or all of it, in a worker."""
-        size = run.size
-        account, small = PAYER.get().account, is_small(size)
-        self._check_queue(account)
+        account, small = PAYER.get().account, is_small(run.size)
+        if not run.state:  # later parts wait however long the queue is: the job was accepted
+            self._check_queue(account)
         if self._slots.is_full_for(account, is_small=small):
             ahead = plural(self._slots.waiting_of(account), "job")
             yield Progress(text=f"queued: {plural(self._slots.running, 'worker')} busy, {ahead} ahead")
-        async with self._slot(is_small=small):
-            if is_stopped() and not run.state:
-                yield Gap(text=f"not examined: {STOPPED} before it was read", in_headline=True, is_passing=True)
+        async with self._slot(is_small=small):  # or none, and then the turn ends: nothing more is read
+            if (unread := _unread(run)) is not None:
+                yield unread
                 return
             worker = await self._next_worker()
             try:
@@ -356,7 +368,7 @@ class Workers:
     @contextlib.asynccontextmanager
     async def _slot(self, *, is_small: bool) -> AsyncIterator[None]:
         payer = PAYER.get()
-        async with self._slots.slot(payer.account, is_small=is_small):
+        async with self._slots.slot(payer.account, is_small=is_small, ends=until_end):
             started = asyncio.get_running_loop().time()
             try:
                 yield
@@ -364,14 +376,9 @@ class Workers:
                 payer.spend(asyncio.get_running_loop().time() - started)
 
     async def _frames(self, worker: _Worker, run: JobRun) -> AsyncGenerator[WorkerItem | PartEnd, None]:
-        job, limits = run.job, run.limits
-        now, end = asyncio.get_running_loop().time(), TURN_END.get()
-        if end is not None and end <= now and not run.state:
-            yield failure(job, "the time limit of the turn was reached before it began", findings=0)
-            return
-        if end is not None:
-            run.end_by(end - now)
-            limits = run.limits
+        job, now = run.job, asyncio.get_running_loop().time()
+        run.begin(now, TURN_END.get())
+        limits = run.limits
         if not run.state and (told := announcement(job.name, run.size, unpacked_bytes(run.size, job.source), limits)):
             yield Progress(text=told)
         deadline = now + run.wall_seconds

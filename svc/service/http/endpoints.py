@@ -38,7 +38,7 @@ from svc.service.observability.metrics import CONTENT_TYPE
 from svc.service.operations import Service
 from svc.service.quotas.uses import RequestUse
 from svc.service.sessions.document import list_pages
-from svc.service.sessions.files import chunks_of
+from svc.service.sessions.files import check_size, chunks_of
 from svc.service.sessions.registration import ignored_parts
 from svc.service.store.records import KeyRecord
 from svc.service.validation import decode
@@ -161,7 +161,8 @@ async def attach_file(service: Service, key: KeyRecord, request: Request) -> Res
 async def upload_file(service: Service, key: KeyRecord, request: Request) -> Response:
     """POST /session/upload_file: attach a file; the body is streamed."""
     limit = service.settings.max_upload_bytes
-    _check_content_length(request, limit, "the file")
+    if (announced := _content_length(request)) is not None:
+        check_size(announced, limit)
     chunks = read_chunks(service, request)
     session_id, name = _query_parameter(request, "session_id"), _query_parameter(request, "filename")
     hint = request.headers.get("content-type")
@@ -270,11 +271,11 @@ async def read_body(service: Service, request: Request, limit_bytes: int) -> byt
         TooLargeError: It is larger than ``limit_bytes``.
         InvalidRequestError: It pauses too long or is incomplete.
     """
-    _check_content_length(request, limit_bytes, "the body")
+    _check_body(_content_length(request) or 0, limit_bytes)
     body = bytearray()
     async for chunk in _chunks(request, service.settings.body_idle_seconds, in_memory=True):
         body += chunk
-        _check_size(len(body), limit_bytes, "the body")
+        _check_body(len(body), limit_bytes)
     whole, authorization = bytes(body), request.headers.get("authorization", "")
     if is_passed(authorization):
         if not has_signed_body(authorization, whole):
@@ -316,14 +317,14 @@ async def _chunks(request: Request, idle_seconds: float, *, in_memory: bool) -> 
             yield chunk
 
 
-def _check_content_length(request: Request, limit: int, what: str) -> None:
+def _content_length(request: Request) -> int | None:
     length = request.headers.get("content-length", "")
-    if length.isascii() and length.isdigit():
-        _check_size(int(length), limit, what)
+    return int(length) if length.isascii() and length.isdigit() else None
 
 
-def _check_size(size: int, limit: int, what: str) -> None:
+def _check_body(size: int, limit: int) -> None:
     if size > limit:
         raise TooLargeError(
-            f"{what} is at least {size:,} bytes; the limit here is {limit:,}. Use /session/upload_file for large files"
+            f"the body is at least {size:,} bytes; the limit here is {limit:,}. "
+            "Use /session/upload_file for large files"
         )

@@ -74,3 +74,45 @@ def test_a_dumb_terminal_gets_no_escape_sequences():
         follow(is_quiet=False)
 
     assert "\x1b" not in stream.getvalue()
+
+
+def counted(done: int, actor: str = "auth_log") -> Message:
+    progress = TaskProgress(task="auth.log", done=done, total=100, unit="byte")
+    return Message(message_type=MessageType.INFO, content="…", actor=actor, progress=progress)
+
+
+def note(text: str, actor: str = "auth_log", state: State = State.RUNNING_AGENT) -> Message:
+    return Message(message_type=MessageType.INFO, content=text, actor=actor, state=state)
+
+
+@pytest.mark.parametrize(
+    ("message", "shown"),
+    [
+        (note("read 20 lines"), "auth_log: 43 % of auth.log; read 20 lines"),
+        (note("read 20 events", "events"), "read 20 events"),
+        (note("reading b.log", state=State.CALLING_TOOL), "reading b.log"),
+    ],
+)
+def test_what_counted_work_has_found_is_shown_after_its_percentage(message: Message, shown: str):
+    with terminal(), Activity() as activity:
+        activity.show(counted(43))
+        activity.show(message)
+
+        assert [task.description for task in activity._progress.tasks] == [shown]
+
+
+def test_after_work_that_has_ended_its_percentage_is_not_shown():
+    with terminal(), Activity() as activity:
+        activity.show(counted(100))
+        activity.show(note("read 20 lines"))
+
+        [task] = activity._progress.tasks
+        assert (task.description, task.total, task.completed) == ("read 20 lines", None, 0)
+
+
+def test_the_time_goes_on_after_a_part_of_the_work_has_ended():
+    with terminal(), Activity() as activity:
+        activity.sending("auth.log")(100, 100)
+        activity.show(counted(100))
+
+        assert not activity._progress.tasks[0].finished

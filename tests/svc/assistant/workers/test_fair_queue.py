@@ -161,3 +161,32 @@ async def test_any_order_of_events_keeps_the_promises(seed: int):
     for account, is_small in running:
         queue.release(account, is_small=is_small)
     assert (queue.running, queue.waiting, queue._served, queue._small) == (0, 0, {}, {})
+
+
+async def test_a_job_waits_no_longer_than_its_turn_lasts():
+    queue, is_over = FairQueue(1, 0), asyncio.Event()
+
+    async def ends() -> None:
+        await is_over.wait()
+
+    assert await queue.acquire("a", is_small=False, ends=ends)
+    waiting = asyncio.create_task(queue.acquire("a", is_small=False, ends=ends))
+    await asyncio.sleep(0)
+    is_over.set()
+    assert not await waiting
+    assert (queue.running, queue.waiting) == (1, 0)
+    async with queue.slot("b", is_small=False, ends=ends) as has_slot:
+        assert not has_slot
+    queue.release("a", is_small=False)
+    assert (queue.running, queue.waiting) == (0, 0)
+
+
+async def test_a_job_that_is_given_a_slot_while_it_is_cancelled_gives_it_back():
+    queue = FairQueue(1, 0)
+    await queue.acquire("a", is_small=False)
+    waiting = asyncio.create_task(queue.acquire("a", is_small=False, ends=asyncio.Event().wait))
+    await asyncio.sleep(0)
+    queue.release("a", is_small=False)
+    waiting.cancel()
+    await asyncio.gather(waiting, return_exceptions=True)
+    assert (queue.running, queue.waiting) == (0, 0)

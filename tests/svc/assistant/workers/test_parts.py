@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import pickle
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -21,7 +22,8 @@ from svc.assistant.skills.events.tool import read_events
 from svc.assistant.skills.logins import answer as logins
 from svc.assistant.workers import process
 from svc.assistant.workers.frames import PartEnd, PartPlan
-from svc.assistant.workers.payer import STOP, StopRequest
+from svc.assistant.workers.part_runs import begin
+from svc.assistant.workers.payer import STOP, TURN_END, StopRequest
 from svc.assistant.workers.pool import Job, Workers
 from svc.assistant.workers.process import JobRequest, Limits
 from tests.support.part_logs import SHAPES, log_of
@@ -145,6 +147,10 @@ def count(lines, *, source, slow=""):
                        lowest_score=None, highest_score=2.5, count=number)
     yield Finding(title=f"{number} lines", facts=facts)
     yield Coverage(read_as="log", unit="line", understood=number, total=number, looked_for="x")
+
+def hog(lines, *, source):
+    yield Progress(text="has the worker")
+    time.sleep(60)
 """
 LINE = b"x" * 99 + b"\n"
 PART = 100_000  # bytes: 1,000 lines
@@ -220,6 +226,91 @@ async def test_a_cancelled_question_is_answered_from_the_parts_that_were_read(wo
     assert isinstance(coverage, Coverage)
     assert coverage.total == 30_000
     assert gap.text.endswith("was read: the question was cancelled")
+
+
+async def read_until_the_worker_is_taken(workers: Workers, path: Path, end: Callable[[], None]) -> list[object]:
+    """Read the log, with another job before its second part; call ``end`` while the second part waits."""
+    path.write_bytes(LINE * 3_500)
+    items: list[object] = []
+
+    async def take_worker() -> None:
+        job = Job(tool="counting_tool:hog", input=InputKind.LINES, name="hog", source=LINE * 700)
+        async for item in workers.run(job):
+            if isinstance(item, Progress) and item.text == "has the worker":
+                end()
+
+    job = Job(tool="counting_tool:count", input=InputKind.LINES, name="log", source=path, facts=(CvssBroken,))
+    hog = None
+    async for item in workers.run(job):
+        items.append(item)
+        hog = hog or asyncio.create_task(take_worker())
+    assert hog is not None
+    hog.cancel()
+    await asyncio.gather(hog, return_exceptions=True)
+    return items
+
+
+@pytest.mark.parametrize("is_cancelled", [True, False])
+async def test_what_was_read_is_reported_while_the_next_part_waits_for_a_worker(workers, tmp_path, is_cancelled):
+    stop, loop = StopRequest(), asyncio.get_running_loop()
+    tokens = STOP.set(stop), TURN_END.set(None if is_cancelled else loop.time() + 8)
+    async with asyncio.timeout(40):
+        items = await read_until_the_worker_is_taken(
+            workers, tmp_path / "log", stop.request if is_cancelled else lambda: None
+        )
+    STOP.reset(tokens[0])
+    TURN_END.reset(tokens[1])
+    finding, coverage, gap = kept(items)
+    assert 1_000 <= finding.facts.count < 3_500
+    assert (coverage.total, coverage.is_cut) == (3_500, True)
+    reason = "the question was cancelled" if is_cancelled else "the time limit of the turn was reached"
+    assert gap.text.startswith("only the first ")
+    assert gap.text.endswith(f"was read: {reason}")
+
+
+async def test_a_job_that_was_accepted_goes_on_however_long_the_queue_is(workers, tmp_path, monkeypatch):
+    path = tmp_path / "log"
+    path.write_bytes(LINE * 3_500)
+    items = []
+    job = Job(tool="counting_tool:count", input=InputKind.LINES, name="log", source=path, facts=(CvssBroken,))
+    async for item in workers.run(job):
+        items.append(item)
+        monkeypatch.setattr(workers, "_queue", 0)  # as if as many jobs were waiting as may
+    assert [item.title for item in kept(items) if isinstance(item, Finding)] == ["3500 lines"]
+
+
+async def test_a_job_that_waits_longer_than_its_turn_lasts_says_so(workers, tmp_path):
+    path = tmp_path / "log"
+    path.write_bytes(LINE * 900)
+    begun = asyncio.Event()
+
+    async def hold() -> None:
+        async for _ in workers.run(Job(tool="counting_tool:hog", input=InputKind.LINES, name="hog", source=path)):
+            begun.set()
+
+    hog = asyncio.create_task(hold())
+    await begun.wait()
+    token = TURN_END.set(asyncio.get_running_loop().time() + 0.2)
+    async with asyncio.timeout(20):
+        [failed] = kept(await run(workers, path))
+    TURN_END.reset(token)
+    assert "the time limit of the turn was reached before it began" in failed.why
+    hog.cancel()
+    await asyncio.gather(hog, return_exceptions=True)
+    assert workers.load.busy == workers.waiting == 0
+
+
+def test_the_time_in_the_queue_is_not_time_of_reading():
+    source = Path("log")
+    job = Job(tool="counting_tool:count", input=InputKind.LINES, name="log", source=source)
+    parts = begin(job, 3 * PART, Limits(part_bytes=PART, wall_seconds=100.0))
+    for number in range(2):
+        parts.begin(1_000.0 * number, None)
+        parts.go_on(PartEnd(state=b"s", start=PART * (number + 1), cpu_seconds=1.0), 1_000.0 * number + 20.0)
+    parts.begin(2_000.0, None)
+    assert parts.wall_seconds == 60.0
+    parts.begin(2_000.0, 2_030.0)
+    assert parts.wall_seconds == 30.0
 
 
 @pytest.mark.parametrize("name", ["auth.log", "logins.csv"])

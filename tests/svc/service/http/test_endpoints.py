@@ -347,7 +347,7 @@ def test_an_upload_over_its_limit_is_refused_with_both_figures_and_leaves_nothin
 
     for reply in (announced, streamed):
         assert error_of(reply)[:2] == (413, "too_large")
-        assert "1,000" in reply.json()["error"]["message"]
+        assert "1,000. Send only the relevant part" in reply.json()["error"]["message"]
     assert fitting.is_success
     assert len(stored_files(service)) == 1
 
