@@ -19,6 +19,7 @@ from svc.assistant.analyst import render
 from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat, requested_format
 from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
 from svc.assistant.analyst.collection_plan import READABLE_LABELS, planned, to_expand, within_limit
+from svc.assistant.analyst.compound.unaddressed import unaddressed
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of, with_disabled
 from svc.assistant.analyst.corrections import asked_again
 from svc.assistant.analyst.evidence_scope import cannot_tell_of, files_read, mentioned, remark, usable_history
@@ -51,7 +52,6 @@ from svc.assistant.analyst.particulars import (
 from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, question_of
 from svc.assistant.analyst.questions.event_answers import is_plain
 from svc.assistant.analyst.structured_answer import formatted_answer, structured_answer
-from svc.assistant.analyst.unaddressed import unaddressed
 from svc.assistant.collections.expanded import ExpandedFiles
 from svc.assistant.collections.expanding import UNPACKING_MODULE, Expansion
 from svc.assistant.collections.spool import remove_stale, spool_root

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from svc.assistant.analyst.clause_plans import plan_of
+from svc.assistant.analyst.compound.clause_plans import plan_of
 from svc.assistant.analyst.follow_ups.listed import with_searches
 from svc.assistant.analyst.plan import (
     Plan,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from svc.assistant.analyst.clause_plans import plan_of
 from svc.assistant.analyst.clauses import pieces_of
+from svc.assistant.analyst.compound.clause_plans import plan_of
 from svc.assistant.analyst.plan import make_plan, read_question
 from tests.support.inline_analyst import ask, turn_file
 from tests.svc.assistant.analyst.as_analysts_ask.pairs import plain
