@@ -19,6 +19,7 @@ from svc.assistant.analyst import render
 from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat, requested_format
 from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
 from svc.assistant.analyst.collection_plan import READABLE_LABELS, planned, to_expand, within_limit
+from svc.assistant.analyst.compound.unaddressed import unaddressed
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of, with_disabled
 from svc.assistant.analyst.corrections import asked_again
 from svc.assistant.analyst.evidence_scope import cannot_tell_of, files_read, mentioned, remark, usable_history
@@ -27,6 +28,7 @@ from svc.assistant.analyst.follow_up import FollowUp, FollowUpKind
 from svc.assistant.analyst.follow_ups.conversation import Way, as_lookup, is_alone
 from svc.assistant.analyst.follow_ups.known import Known, known_of
 from svc.assistant.analyst.follow_ups.listed import independent, with_given
+from svc.assistant.analyst.follow_ups.parts import PartAnswer, contract_together, parts_of, together
 from svc.assistant.analyst.follow_ups.planned import without_known
 from svc.assistant.analyst.follow_ups.reading import polite_kind, polite_reply
 from svc.assistant.analyst.follow_ups.search import TOOL as SEARCH_TOOL
@@ -39,6 +41,7 @@ from svc.assistant.analyst.particulars import (
     general,
     matchable_rules,
     named_values,
+    of_account,
     of_behaviour,
     of_events,
     of_name,
@@ -200,6 +203,8 @@ class Analyst(Assistant):
             steps = self._alone(turn, requested)
         elif (back := await in_thread(_back_reference, turn, requested)) is not None:
             steps = self._follow_up(turn, requested, back)
+        elif parts := await in_thread(parts_of, turn, requested):
+            steps = self._part_by_part(turn, requested, parts)
         elif _chooses(turn, requested) or (further := await further_question(turn, requested, self)) is None:
             steps = self._whole(turn, requested)
         elif further.course.way is Way.ALONE:
@@ -211,6 +216,24 @@ class Analyst(Assistant):
         async with aclosing(steps):
             async for step in steps:
                 yield step
+
+    async def _part_by_part(
+        self, turn: Turn, requested: RequestedFormat, parts: Sequence[str]
+    ) -> AsyncGenerator[Step | Answer, None]:
+        """Answer each part of a further question by itself; a part may refer to the one before it."""
+        answers: list[PartAnswer] = []
+        for text in parts:
+            history = (*turn.history, *(one.exchange for one in answers))
+            answers.append(PartAnswer(text))
+            asked = msgspec.structs.replace(turn, prompt=text, history=history)
+            async with aclosing(self._steps(asked, requested.with_prompt(text))) as steps:
+                async for step in steps:
+                    if (shown := answers[-1].take(step)) is not None:
+                        yield shown
+        if (contract := contract_together(answers)) is not None:
+            yield coverage_step(contract)
+        for last in await in_thread(together, answers):
+            yield last
 
     async def _alone(self, turn: Turn, requested: RequestedFormat) -> AsyncGenerator[Step | Answer, None]:
         """Answer what is in the question itself: the session's files are not meant."""
@@ -507,7 +530,9 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
             or for_clause(clause, answer_of, [result.skill for result in examined], findings)
         )
         if particular is None or particular.state is ClauseState.CANNOT_TELL:
-            particular = of_records(clause, everything, is_whole=False) or particular
+            particular = of_records(clause, everything, is_whole=False) or particular or of_account(clause, findings)
+        if particular is None and len(plan.clauses) > 1:
+            particular = unaddressed(clause, [result for result in examined if result.skill.name in clause.skills])
         if particular is not None:
             particulars[clause] = particular
     contract = contract_of(
@@ -519,11 +544,12 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
         if clause in particulars:
             sentence = particulars[clause].sentence
             named = [result for result in examined if result.skill.name in clause.skills]
-            sentences += [sentence] if not any(render.says_the_same(result, sentence) for result in named) else []
+            if not any(render.says_the_same(result, sentence) for result in named):
+                sentences.append(render.labelled(sentence, outcome, contract))
         elif outcome.state is ClauseState.CANNOT_TELL and any(result.is_examined for result in results):
             sentences.append(render.cannot_tell(outcome))
         elif clause.kind is ClauseKind.OPEN and clause.is_yes_no and clause.is_general and examined:
-            sentences.append(general(clause, findings, render.searched(examined)))
+            sentences.append(render.labelled(general(clause, findings, render.searched(examined)), outcome, contract))
     return _Outcomes(contract, tuple(filter(None, sentences)))
 
 

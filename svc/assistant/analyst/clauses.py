@@ -22,17 +22,18 @@ from svc.assistant.skills.logins.questions import named_accounts
 
 CLAUSE_CHARS = 160  # of a clause, in an answer
 CLAUSE_END = re.compile(
-    r"[;\n](?!dr\b)|[.?!](?=\s|$)|,? (?:and|then|also|plus)\b"
+    r"[;\n](?!dr\b)|[.?!](?=\s|$)|,? (?:as well as|and|then|also|plus)\b"
     r"|, (?=(?:what|who|how|(?:when|where|why) did|did|was|were|is|are|has|have) )",
     re.IGNORECASE,
 )
-_ASKS = re.compile(
+ASKS = re.compile(
     r"\b(?:what|which|who|whose|whom|where|when|why|how|is|are|was|were|am|do|does|did|has|have|had|can|could|should"
     r"|any|anything|tell|say|check|inspect|triage|read|look|show|list|find|explain|review|analy[sz]e|examine|extract"
     r"|summari[sz]e|identify|describe|investigate|report|determine|count|score|rate|map|decode|classify|give|name"
     r"|assess|evaluate|confirm|verify|search|hunt|compare|need|want)\b",
     re.IGNORECASE,
 )
+"""Words with which a part of a question asks something."""
 _YES_NO = re.compile(
     r"\W*(?:(?:please|so|and|then|also|now)\W+){0,3}"
     r"(?:(?:is|are|was|were|did|has|have|had)n['\u2019]t\b"
@@ -46,6 +47,14 @@ _NAMES = re.compile(
 )
 
 
+_BEGINS_ASKING = re.compile(r"\W*(?:who|which|what|when|where|how|did|was|were|is|are|any)\b(?: \S+){2}", re.IGNORECASE)
+_RUN_ON = re.compile(
+    r"(?<! of)(?<! by)(?<! to)(?<! on)(?<! at)(?<! or)(?<! me)(?<! us)(?<! and)(?<! for)(?<! say)(?<! see)(?<! out)"
+    r"(?<! from)(?<! with)(?<! know)(?<!known)(?<! tell)(?<! show)(?<! sure)(?<!about)(?<!clear)(?<!which)(?<!check)"
+    r" (?=(?:which|what|how many) [\w-]+ (?:is|are|was|were|did|has|have|had)\b)",
+    re.IGNORECASE,
+)
+"""Before a question that has its own verb: "who got in which ips are external"."""
 _TERMS = re.compile(r"(?:c2|ipv[46]|md5|sha-?\d{1,3}|base64|utf-?8)(?:-\w{1,40})?", re.IGNORECASE)  # no names
 _FRAGMENT = re.compile(
     r"\W*(?:(?:by|from|to|at|on|with|since|for) )?(?:whom?|where|when|what|why|how|which)(?: many)?(?: \w+)?\W*",
@@ -129,9 +138,14 @@ def clauses_of(text: str, language: str, skills_named_in: Callable[[str], Sequen
     asking = [
         clause
         for clause in clauses
-        if clause.skills or clause.kind is ClauseKind.UNSUPPORTED or _ASKS.search(clause.text)
+        if clause.skills or clause.kind is ClauseKind.UNSUPPORTED or ASKS.search(clause.text)
     ]
     return tuple(asking or clauses[:1])
+
+
+def asks_something(text: str) -> bool:
+    """Whether a part of a question has a word that asks."""
+    return ASKS.search(text) is not None
 
 
 def pieces_of(text: str) -> list[tuple[int, int]]:
@@ -142,14 +156,23 @@ def pieces_of(text: str) -> list[tuple[int, int]]:
         stop = end.start() if end else len(text)
         if text[start:stop].strip():
             piece = text[start:stop]
-            if pieces and not is_sentence and (not _ASKS.search(piece) or _FRAGMENT.fullmatch(piece)):
+            if pieces and not is_sentence and (not ASKS.search(piece) or _FRAGMENT.fullmatch(piece)):
                 pieces[-1] = (pieces[-1][0], stop)
             else:
                 pieces.append((start, stop))
             is_sentence = False
         if end is not None:
             start, is_sentence = end.end(), is_sentence or end.group()[0] in ".?!;\n"
-    return pieces
+    parts = [part for piece in pieces for part in _run_on(text, *piece)]
+    return [(start, start + len(text[start:stop].rstrip(" ,"))) for start, stop in parts]
+
+
+def _run_on(text: str, start: int, stop: int) -> list[tuple[int, int]]:
+    """The parts of a piece in which a second question follows the first without a word or a mark between them."""
+    if not _BEGINS_ASKING.match(text, start, stop):
+        return [(start, stop)]
+    ends = [found.start() for found in _RUN_ON.finditer(text, start + 1, stop)]
+    return list(zip([start, *ends], [*ends, stop], strict=True))
 
 
 def _clause(text: str, words: str, skills: Sequence[str], *, is_foreign: bool = False) -> Clause:

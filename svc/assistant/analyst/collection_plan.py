@@ -10,13 +10,13 @@ from collections.abc import Sequence
 
 import msgspec
 
+from svc.assistant.analyst.compound.clause_plans import plan_of
 from svc.assistant.analyst.follow_ups.listed import with_searches
 from svc.assistant.analyst.plan import (
     Plan,
     PlannedSkill,
     Question,
     by_files,
-    make_plan,
     meant,
     merged,
     read_question,
@@ -76,13 +76,13 @@ def planned(
 ) -> tuple[Question, Plan]:
     """Read a question and decide what to run for it, on every member of the expanded archives too."""
     whole = read_question(prompt, files, use_experimental=use_experimental, now=now, language=language)
-    whole_plan = with_searches(plan_members(make_plan(whole), whole, expanded), whole, expanded)
+    whole_plan = with_searches(plan_members(plan_of(whole), whole, expanded), whole, expanded)
     if not disabled:
         return whole, whole_plan
     question = read_question(
         prompt, files, use_experimental=use_experimental, disabled=disabled, now=now, language=language
     )
-    plan = with_searches(plan_members(make_plan(question), question, expanded), question, expanded)
+    plan = with_searches(plan_members(plan_of(question), question, expanded), question, expanded)
     return question, without_disabled(plan, question, whole_plan)
 
 

@@ -268,6 +268,8 @@ def _clause_outcome(
             return outcome(particular.state, particular.reason)
         case ClauseKind.PARTICULAR:
             return outcome(ClauseState.CANNOT_TELL, _unexamined(results, inputs))
+        case ClauseKind.OPEN if particular is not None and particular.state is ClauseState.CANNOT_TELL:
+            return outcome(particular.state, particular.reason)
         case _:
             return _open_outcome(clause, results, inputs)
 

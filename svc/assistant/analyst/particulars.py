@@ -212,6 +212,22 @@ def of_behaviour(clause: Clause, findings: Sequence[AnyFinding]) -> Particular |
     return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason=reason)
 
 
+_ASKS_ACCOUNT = re.compile(r"\b(?:which|what) (?:users?|accounts?|persons?|employees?)\b", re.IGNORECASE)
+
+_ACCOUNT_COLUMNS = ("account", "accounts", "user", "actor", "principal", "owner", "success_accounts")
+
+
+def of_account(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
+    """That nothing in a log names the account that a clause asks for; None for other clauses, or if anything does."""
+    if not _ASKS_ACCOUNT.search(clause.english) or not of_kind(findings, kind_of(EventsSummary)):
+        return None
+    if any(columns(one).get(key) for one in findings for key in _ACCOUNT_COLUMNS):
+        return None
+    reason = "nothing that was found names an account"
+    sentence = f"**Cannot tell** {code_span(clause.text, limit=CLAUSE_CHARS)}: {reason}."
+    return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason=reason)
+
+
 def _unseen(quoted: str, events: str) -> str:
     """That no rule for these events looks for it: nothing can be concluded."""
     return f"**Cannot tell** {quoted}: no rule that applies to the {events} read looks for it." if events else ""

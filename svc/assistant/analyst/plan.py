@@ -227,13 +227,14 @@ def read_question(
         glossed=glossed(text, language),
         language=language,
         files=tuple(files),
-        options=window_of(text) | {"question": text} | ({"now": now} if now else {}) | _of_records(text, language),
+        options=window_of(text) | {"question": text} | ({"now": now} if now else {}) | records_of(text, language),
         skills=enabled(use_experimental=use_experimental, disabled=disabled),
         disabled=disabled,
     )
 
 
-def _of_records(text: str, language: str) -> dict[str, str]:
+def records_of(text: str, language: str) -> dict[str, str]:
+    """The option with what a question asks of the records of a log; empty if it asks nothing of them."""
     if is_foreign(language):
         return {}  # records are searched for the question's own words, and its question words are English
     pieces = [" ".join(text[start:stop].split())[:CLAUSE_CHARS] for start, stop in pieces_of(text)]

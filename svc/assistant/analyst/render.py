@@ -182,6 +182,14 @@ def cannot_tell(outcome: ClauseOutcome) -> str:
     return f"**Cannot tell** {code_span(outcome.text, limit=CLAUSE_CHARS)}: {escape(outcome.reason)}."
 
 
+def labelled(sentence: str, outcome: ClauseOutcome, contract: Contract) -> str:
+    """The sentence that answers a clause, below the words of the clause if several were asked and it quotes none."""
+    quoted = code_span(outcome.text, limit=CLAUSE_CHARS)
+    if len(contract.clauses) < 2 or not sentence or quoted in sentence:
+        return sentence
+    return f"{quoted}: {sentence}"
+
+
 def _unread_headline(contract: Contract) -> str:
     """The inputs that no tool examined, in bold: an answer about the others says nothing about them."""
     unread = [one for one in contract.inputs if one.state is InputState.NOT_EXAMINED]

@@ -164,7 +164,7 @@ def course_of(question: str, language: str, known: Known, earlier: Sequence[Exch
         known: What the session knows.
         earlier: The session's earlier turns, oldest first.
     """
-    if (joined := _joined(question, language, known)) is not None:
+    if (joined := joined_reply(question, language, known)) is not None:
         return Course(way=Way.REPLY, reply=joined)
     if (exploited := exploited_reply(question, Scene(known=known))) is not None:
         return Course(way=Way.REPLY, reply=exploited)
@@ -187,7 +187,7 @@ def course_of(question: str, language: str, known: Known, earlier: Sequence[Exch
     return Course(way=Way.PLAN)
 
 
-def _joined(question: str, language: str, known: Known) -> ShortAnswer | None:
+def joined_reply(question: str, language: str, known: Known) -> ShortAnswer | None:
     """The answers to the parts of a question that asks several things; None if it does not, or a part is not clear."""
     pieces = [question[start:stop] for start, stop in pieces_of(question)]
     asks = [_read(piece, language, known) for piece in pieces] if 1 < len(pieces) <= MAX_PARTS else []

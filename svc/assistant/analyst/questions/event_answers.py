@@ -55,6 +55,8 @@ _COUNT = re.compile(
     r"|\b(?:number|count|total) of (?:the )?(?:\w+ )?(events?|records?|entries|lines?|requests?|connections?)\b",
     re.IGNORECASE,
 )
+_NUMBER = re.compile(r"(?<![\w.:])\d{3,}(?![\w.:])")
+"""Of a status or an event, which only some of the records have."""
 _REFUSED = re.compile(r"\b(?:denied|refused|blocked|rejected|dropped)\b", re.IGNORECASE)
 _ADDRESSES = re.compile(
     r"\b(?:from )?(?:which|what) (?:(?:source|ip|client|remote|attacking) )*(?:address(?:es)?|ips?)\b"
@@ -223,6 +225,8 @@ def _did(people: Sequence[str], found: Sequence[AnyFinding]) -> tuple[str, bool]
 
 
 def _counted(text: str, findings: Sequence[AnyFinding], _happened: Sequence[AnyFinding]) -> tuple[str, bool] | None:
+    if _NUMBER.search(text):
+        return None
     match = _COUNT.search(text)
     noun = (match[1] or match[2]).lower() if match else ""
     web, proxy = with_facts(findings, WebSummary), with_facts(findings, ProxySummary)

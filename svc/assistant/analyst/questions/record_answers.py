@@ -86,7 +86,12 @@ def _told(clause: str, found: Finding[AskedRecords]) -> str:
 _WHICH = re.compile(r"\W*(?:(?:and|so) )?(?:which|what|who|whose|list|show)\b", re.IGNORECASE)
 
 
-_PASSIVE = re.compile(r"\bwho (?:was|were|got|gets)\b|\bwhose\b", re.IGNORECASE)
+_PASSIVE = re.compile(
+    r"\bwho (?:was|were|got|gets)\b|\bwhose\b"
+    r"|\b(?:which|what) (?:new )?(?:users?|accounts?|roles?) (?:was|were|got|has been|have been) "
+    r"(?:created|added|made|deleted|removed|disabled|enabled|changed|reset)\b",
+    re.IGNORECASE,
+)
 """Asks to whom something was done: who did it is no answer."""
 
 

@@ -1,0 +1,1 @@
+"""Compound questions, with what a right answer says of each clause."""
