@@ -111,6 +111,8 @@ class JupyterServer:
         A server would keep its kernels, and JupyterLab would open what was open before.
         """
         self.state = state
+        if self.process.poll() is not None:
+            self._start()  # a test that ran out of time while it was restarted
         nothing = {"SVC_API_KEY": "", "SVC_BASE_URL": "", "SVC_WS_URL": ""}
         self.add_kernel("python3", {**nothing, "SVC_STATE_DIR": str(state), **environment})
         try:
@@ -145,7 +147,11 @@ class JupyterServer:
     def stop(self) -> None:
         """Its kernels end with it."""
         self.process.terminate()
-        self.process.wait(20)
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(60)
 
     def _is_up(self) -> bool:
         assert self.process.poll() is None, self.log_file.read_text()
