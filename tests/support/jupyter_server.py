@@ -17,12 +17,13 @@ import nbformat
 from tests.support.live import free_port, wait_until
 from tests.support.local_services import stop_local_service
 
-SETTINGS = {  # a toast about updates would lie over the sidebar
-    "@jupyterlab/apputils-extension:notification": {
+SETTINGS: dict[str, dict[str, object]] = {
+    "@jupyterlab/apputils-extension:notification": {  # a toast about updates would lie over the sidebar
         "fetchNews": "false",
         "checkForUpdates": False,
         "doNotDisturbMode": True,
-    }
+    },
+    "@jupyterlab/completer-extension:manager": {"providerTimeout": 30_000},  # a kernel beside others takes its time
 }
 
 
