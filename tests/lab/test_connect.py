@@ -17,6 +17,9 @@ NAMES = [
     "nbclient", "nbformat", "nbconvert", "jinja2", "docstring_parser", "tomli", "keyring", "bleach", "mistune", "dask",
 ]  # fmt: skip
 
+_ASK_KERNEL = """() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel
+  .requestKernelInfo().then(() => null)"""
+
 
 @pytest.fixture(scope="module")
 def lab(browser: Browser, jupyter: JupyterServer) -> Iterator[Workbench]:
@@ -46,7 +49,8 @@ def test_opening_a_notebook_runs_nothing_and_connecting_imports_nothing_from_its
     lab.page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(str(frame))))
     lab.open("case/evidence.ipynb", "1 + 1")
     expect(lab.notice).to_contain_text("The chat is not connected to this notebook's kernel")
-    lab.page.wait_for_timeout(2_000)
+    for _ in range(3):  # what would be sent on connecting is sent before these are answered
+        lab.page.evaluate(_ASK_KERNEL)
     assert not [frame for frame in sent if "execute_request" in frame]
     lab.command("svc:open")
     expect(lab.connect_button).to_be_focused()

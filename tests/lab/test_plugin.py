@@ -78,7 +78,7 @@ def test_the_status_bar_shows_session_time_model_and_state(lab: Workbench):
     lab.run(0)
     expect(lab.status).to_have_text("svc: no session yet · idle")
     lab.run(1)
-    expect(lab.status).to_contain_text("svc: Ticket-4711 · 23 h 59 min left · svc-")
+    expect(lab.status).to_contain_text(re.compile(r"svc: Ticket-4711 · 23 h 5\d min left · svc-"))
     lab.start(2)
     expect(lab.output(2).first).to_contain_text("waiting")
     expect(lab.status).to_contain_text("asking")
@@ -215,7 +215,9 @@ def test_sessions_are_created_resumed_and_extended_by_commands(lab: Workbench):
     expect(lab.output(3)).to_contain_text(["first-one"])
     lab.command("svc:extend-session")
     lab.page.locator(".jp-Notification-Status").click()
-    expect(lab.page.locator(".jp-Notification-Center")).to_contain_text("Session extended: 23 h 59 min left.")
+    expect(lab.page.locator(".jp-Notification-Center")).to_contain_text(
+        re.compile(r"Session extended: 23 h 5\d min left\.")
+    )
     lab.page.locator(".jp-Notification-Status").click()
 
 
@@ -246,7 +248,7 @@ def test_a_long_turn_that_ends_out_of_sight_is_notified(lab: Workbench):
     expect(lab.cell(1).locator(".jp-InputArea")).not_to_be_in_viewport()
     lab.page.locator(".jp-Notification-Status").click()
     center = lab.page.locator(".jp-Notification-Center")
-    expect(center).to_contain_text("Answered after 4 s: count 7 500")
+    expect(center).to_contain_text(re.compile(r"Answered after \d+ s: count 7 500"))
     center.get_by_role("button", name="Show").first.click()
     expect(lab.question).to_be_visible()
     lab.page.keyboard.press("Escape")

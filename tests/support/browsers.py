@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
+
+WAIT_MS = 40_000  # what is awaited on a page comes within seconds, on a machine with other work within this
 
 BROWSER_ARGUMENTS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -22,6 +24,7 @@ class SharedBrowser:
     def get(self, executable: str) -> Browser:
         """The one that runs, or else a new one."""
         if self._browser is None:
+            expect.set_options(timeout=WAIT_MS)
             playwright = self._stack.enter_context(sync_playwright())
             self._browser = playwright.chromium.launch(executable_path=executable, args=list(BROWSER_ARGUMENTS))
             self._stack.callback(self._browser.close)

@@ -10,23 +10,29 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 TESTS = Path(__file__).parents[1]
-IN_BROWSER = "in a browser"  # these share one Chromium and one JupyterLab
-_IN_BROWSER = (
-    "tests/lab/", "tests/adversarial/test_jupyterlab.py", "tests/adversarial/test_pages.py", "tests/browser/",
-    "tests/svc_jupyter/report/test_hostile_page_in_browser.py",
-)  # fmt: skip
+IN_JUPYTERLAB = "in JupyterLab"  # these share one Chromium and one JupyterLab
+IN_BROWSER = "in a browser"  # these share one Chromium
+_TOGETHER = {
+    IN_JUPYTERLAB: ("tests/lab/", "tests/adversarial/test_jupyterlab.py"),
+    IN_BROWSER: (
+        "tests/browser/", "tests/adversarial/test_pages.py", "tests/svc_jupyter/report/test_hostile_page_in_browser.py",
+    ),
+}  # fmt: skip
 _LONGEST_FIRST = (  # a long file that begins last keeps one processor busy while the others have nothing left to do
-    *_IN_BROWSER, "tests/labextension/", "tests/svc_jupyter/", "tests/notebooks/", "tests/svc/cli/",
-    "tests/svc/service/", "tests/svc/test_",
+    *_TOGETHER[IN_JUPYTERLAB], *_TOGETHER[IN_BROWSER], "tests/labextension/", "tests/docs/test_build.py",
+    "tests/test_packaging.py", "tests/packaging/", "tests/test_without_posix.py", "tests/docs/test_examples.py",
+    "tests/svc_jupyter/", "tests/notebooks/", "tests/svc/cli/", "tests/svc/service/", "tests/svc/test_",
+    "tests/svc/assistant/skills/events/test_exports.py", "tests/svc/assistant/skills/decode/test_tool.py",
+    "tests/docs/",
 )  # fmt: skip
 _FEW_FILES = 8
 _MOST_PROCESSES = 8
 
 
 def scope_of(nodeid: str) -> str:
-    """Tests of one scope run in one process, one after another: those of a file, and all that need a browser."""
+    """Tests of one scope run in one process, one after another: those of a file, or all that share a browser."""
     path = nodeid.split("::", 1)[0]
-    return IN_BROWSER if path.startswith(_IN_BROWSER) else path
+    return next((scope for scope, starts in _TOGETHER.items() if path.startswith(starts)), path)
 
 
 def rank_of(nodeid: str) -> int:

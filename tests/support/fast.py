@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ _STARTS_SOMETHING = {
 _FORBIDDEN = {"subprocess.Popen", "os.fork", "os.forkpty", "os.posix_spawn", "socket.bind", "socket.connect"}
 
 
+@cache
 def is_outside(path: Path) -> bool:
     """Whether a file or folder of tests has no fast test, so that nobody needs to import it for them."""
     if not path.is_relative_to(TESTS) or path.name == "conftest.py":

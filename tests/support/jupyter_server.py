@@ -17,12 +17,13 @@ import nbformat
 from tests.support.live import free_port, wait_until
 from tests.support.local_services import stop_local_service
 
-SETTINGS = {  # a toast about updates would lie over the sidebar
-    "@jupyterlab/apputils-extension:notification": {
+SETTINGS: dict[str, dict[str, object]] = {
+    "@jupyterlab/apputils-extension:notification": {  # a toast about updates would lie over the sidebar
         "fetchNews": "false",
         "checkForUpdates": False,
         "doNotDisturbMode": True,
-    }
+    },
+    "@jupyterlab/completer-extension:manager": {"providerTimeout": 30_000},  # a kernel beside others takes its time
 }
 
 
@@ -111,6 +112,8 @@ class JupyterServer:
         A server would keep its kernels, and JupyterLab would open what was open before.
         """
         self.state = state
+        if self.process.poll() is not None:
+            self._start()  # a test that ran out of time while it was restarted
         nothing = {"SVC_API_KEY": "", "SVC_BASE_URL": "", "SVC_WS_URL": ""}
         self.add_kernel("python3", {**nothing, "SVC_STATE_DIR": str(state), **environment})
         try:
@@ -145,7 +148,11 @@ class JupyterServer:
     def stop(self) -> None:
         """Its kernels end with it."""
         self.process.terminate()
-        self.process.wait(20)
+        try:
+            self.process.wait(60)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(60)
 
     def _is_up(self) -> bool:
         assert self.process.poll() is None, self.log_file.read_text()

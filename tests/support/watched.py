@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Page
 
-WAIT_MS = 15_000
+from tests.support.browsers import WAIT_MS
 
 
 class Watched:

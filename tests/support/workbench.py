@@ -7,10 +7,10 @@ from pathlib import Path
 import nbformat
 from playwright.sync_api import Locator, Page, expect
 
+from tests.support.browsers import WAIT_MS
 from tests.support.jupyter_server import JupyterServer
 
 READY_MS = 60_000
-WAIT_MS = 40_000
 SHOWN = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 _RUN = "([id, args]) => { void window.jupyterapp.commands.execute(id, args); }"
 _DONE = "([id, args]) => window.jupyterapp.commands.execute(id, args).then(() => null)"
@@ -36,7 +36,6 @@ class Workbench:
         self.jupyter = jupyter
         self.said: list[str] = []
         page.set_default_timeout(WAIT_MS)
-        expect.set_options(timeout=WAIT_MS)
         page.on("console", lambda message: self.said.append(f"{message.type}: {message.text}"))
         page.on("pageerror", lambda error: self.said.append(f"pageerror: {error}"))
 

@@ -217,8 +217,8 @@ def test_an_interrupt_at_the_question_ends_the_turn_and_nothing_runs(kernel: Ker
 
 
 def test_the_time_that_a_tool_takes_is_not_the_questions(kernel: Kernel):
-    kernel.run("@svc_jupyter.tool\ndef lookup(host: str):\n    import time; time.sleep(1.2)\n    return 'late'")
-    assert "late" in kernel.run(CALL.replace("%svc", "%svc --timeout 1"), typed="y").shown()
+    kernel.run("@svc_jupyter.tool\ndef lookup(host: str):\n    import time; time.sleep(3.2)\n    return 'late'")
+    assert "late" in kernel.run(CALL.replace("%svc", "%svc --timeout 3"), typed="y").shown()
 
 
 def test_an_answer_from_the_store_calls_nothing_and_what_is_asked_again_offers_nothing(

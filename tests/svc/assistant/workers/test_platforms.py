@@ -107,9 +107,9 @@ async def test_a_process_that_ended_is_not_watched_any_more(unlimited):
     await asyncio.to_thread(starting.start, process)
     watched = watch.Watch(process, memory_bytes=1, cpu_seconds=1)
     await starting.exit_code(process, 20)
-    await asyncio.sleep(3 * watch.POLL_SECONDS)
-    watched.stop()
+    await asyncio.wait([watched._task], timeout=30)
     assert watched._task.done()
+    watched.stop()
 
 
 async def test_an_exit_is_seen_on_a_loop_without_readers(monkeypatch):

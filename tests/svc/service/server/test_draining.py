@@ -18,7 +18,7 @@ from tests.support.wire_client import ask, kinds, opened, register, until_closed
 
 def status(service: ProcessService, path: str, **headers: str) -> int:
     try:
-        return httpx2.get(f"{service.base_url}{path}", headers=headers, timeout=5, trust_env=False).status_code
+        return httpx2.get(f"{service.base_url}{path}", headers=headers, timeout=30, trust_env=False).status_code
     except httpx2.TransportError:
         return 0
 
@@ -112,7 +112,7 @@ async def test_a_client_goes_through_a_restart_without_losing_or_doubling_anythi
     finally:
         for one in started:
             one.process.kill()
-            one.process.wait(20)
+            one.process.wait(60)
 
     assert [m.id for m in history if m.message_type != "query"] == [m.id for m in seen]
     assert [m.seq for m in history] == list(range(1, len(history) + 1))

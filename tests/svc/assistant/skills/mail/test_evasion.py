@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+from functools import cache
 
 import pytest
 
@@ -41,7 +42,12 @@ def found(raw: bytes) -> MailVerdict:
     return verdict.facts
 
 
-BASE = found(mail())
+@cache
+def plain() -> MailVerdict:
+    """The verdict on the mail without any game."""
+    return found(mail())
+
+
 PASS = "spf=pass smtp.mailfrom=gasthof-lind-example.at; dkim=pass header.d=gasthof-lind-example.at; dmarc=pass header.from=gasthof-lind-example.at"  # noqa: E501
 
 FIELDS = {
@@ -70,8 +76,8 @@ FIELDS = {
 def test_no_field_of_the_sender_lowers_or_replaces_the_verdict(fields: str):
     for raw in (mail(fields), mail(own=fields + OWN)):
         verdict = found(raw)
-        assert verdict.score >= BASE.score
-        assert verdict.verdict == BASE.verdict
+        assert verdict.score >= plain().score
+        assert verdict.verdict == plain().verdict
         assert not verdict.is_confirmed
         assert not verdict.for_it
         assert identify(raw, "a.eml")[1] == "eml"
@@ -81,7 +87,7 @@ def test_no_field_of_the_sender_lowers_or_replaces_the_verdict(fields: str):
 def test_results_of_the_recipients_own_server_count():
     verdict = found(mail(top=f"Authentication-Results: mx.novak-keramik-example.org; {PASS}\n"))
     assert verdict.is_confirmed
-    assert verdict.score < BASE.score
+    assert verdict.score < plain().score
 
 
 def test_a_client_that_calls_itself_the_recipients_server_is_still_outside():
@@ -126,7 +132,7 @@ def test_games_with_the_sender_are_named(own: str):
     raw = mail(own=own + "To: jana@novak-keramik-example.org\n")
     notes = with_facts([one for one in events(raw) if isinstance(one, Finding)], MailSender)
     assert max(one.facts.points for one in notes) >= 2
-    assert found(raw).score > BASE.score
+    assert found(raw).score > plain().score
 
 
 LINK = '<a href="https://vinyl-example.co/x1">Verify now</a>'
