@@ -16,7 +16,7 @@ from itertools import islice, pairwise
 import msgspec
 
 from svc.assistant.knowledge import load
-from svc.assistant.knowledge.word_patterns import word_pattern
+from svc.assistant.knowledge.word_patterns import FoldedPattern, is_plain, word_pattern
 from svc.assistant.skills.mail.brands import folded
 from svc.assistant.skills.mail.findings import MailNature
 from svc.assistant.skills.mail.html import MARKS, marked_link
@@ -93,8 +93,14 @@ def _lexicon() -> _Lexicon:
 
 @cache
 def _patterns() -> list[tuple[_Theme, str, re.Pattern[str]]]:
+    return [(theme, level, word_pattern(pattern)) for theme, level, pattern in _texts()]
+
+
+@cache
+def _texts() -> list[tuple[_Theme, str, str]]:
+    """The patterns as text, folded as the text of mails is."""
     return [
-        (theme, level, word_pattern(_NOT_ASCII.sub(lambda found: folded(found.group()), pattern)))
+        (theme, level, _NOT_ASCII.sub(lambda found: folded(found.group()), pattern))
         for theme in _lexicon().themes
         for level in POINTS
         for pattern in getattr(theme, level)
@@ -102,9 +108,14 @@ def _patterns() -> list[tuple[_Theme, str, re.Pattern[str]]]:
 
 
 @cache
+def _folded_pattern(number: int) -> FoldedPattern:
+    return FoldedPattern(_texts()[number][2])
+
+
+@cache
 def _checks() -> list[Callable[[Has], bool]]:
     """By pattern: whether a text has the literals without which it cannot match."""
-    return [needs(pattern.pattern) for _, _, pattern in _patterns()]
+    return [needs(pattern) for _, _, pattern in _texts()]
 
 
 class _LiteralIndex:
@@ -114,7 +125,7 @@ class _LiteralIndex:
     """
 
     def __init__(self) -> None:
-        needed = [required_literals(pattern.pattern) for _, _, pattern in _patterns()]
+        needed = [required_literals(pattern) for _, _, pattern in _texts()]
         self._always = [number for number, literals in enumerate(needed) if not literals]
         self._patterns: dict[str, list[int]] = {}
         for number, literals in enumerate(needed):
@@ -247,10 +258,11 @@ def _matches(text: str) -> list[_Match]:
             is_in = known[literal] = literal in text
         return is_in
 
+    is_folded = is_plain(text)
     for number in _literal_index().possible(text):
         if not _checks()[number](has):
             continue
-        pattern = _patterns()[number][2]
+        pattern = _folded_pattern(number) if is_folded else _patterns()[number][2]
         found += [_Match(number, match.start(), match.end()) for match in islice(pattern.finditer(text), _MAX_REPEATS)]
     return found
 
@@ -261,7 +273,7 @@ def _hits(text: str, matches: list[_Match]) -> list[ThemeHit]:
     taken: dict[str, list[tuple[int, int]]] = {}
     done: set[int] = set()
     for match in sorted(matches, key=lambda one: (one.number, one.start)):
-        theme, level, _ = _patterns()[match.number]
+        theme, level, _ = _texts()[match.number]
         spans = taken.setdefault(theme.name, [])
         if match.number in done or any(start < match.end and match.start < end for start, end in spans):
             continue  # each pattern once, and the same words once, by the stronger pattern
