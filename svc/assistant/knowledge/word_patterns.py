@@ -21,7 +21,7 @@ def word_pattern(pattern: str) -> re.Pattern[str]:
 class FoldedPattern:
     """A pattern of ``word_pattern`` for text in lower case: the same matches in a quarter of the time.
 
-    It is searched without the condition that it begins at a word, which keeps ``re`` from looking for its first letters.
+    It is searched without the condition that it begins at a word, which keeps ``re`` from looking for first letters.
     """
 
     def __init__(self, pattern: str) -> None:

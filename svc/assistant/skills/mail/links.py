@@ -167,6 +167,7 @@ def _is_below(host: str, domains: frozenset[str]) -> bool:
     return any(".".join(labels[at:]) in domains for at in range(len(labels)))
 
 
+@lru_cache(maxsize=8)  # the same one twice: as it is, and as what a scanner may have rewritten
 def _split(url: str) -> tuple[str, str, int | None, str] | None:
     """Host, path with query, port and userinfo; None if it is not a web address."""
     try:
