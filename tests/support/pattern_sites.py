@@ -49,6 +49,9 @@ RUN_TIME = {
     "knowledge/network.py:_compiled": (
         "[pattern for kind in ('names', 'phrases', 'agents', 'requests') for pattern, _ in _compiled(kind)]"
     ),
+    "knowledge/word_patterns.py:__init__": (
+        "[text for _, _, text in module('svc.assistant.skills.mail.wording')._texts()]"
+    ),
     "log_readers/tables/bounded_patterns.py:_category": "list(_CATEGORIES.values())",
     "log_readers/tables/bounded_patterns.py:check_pattern": r"[r'^a{0,9}b']",  # only to see whether it compiles
     "log_readers/tables/declared.py:__init__": (

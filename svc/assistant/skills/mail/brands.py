@@ -184,7 +184,24 @@ def _registered_label(host: str) -> str:
 @cache
 def brand_in_host(host: str) -> str:
     """The name of the company whose domain the host is under; "" for any other."""
-    return next((brand.name for brand in _brands() if belongs_to(host, brand)), "")
+    host = host.lower().strip(".")
+    domains, labels = _by_domain()
+    parts = host.split(".")
+    places = [domains[name] for at in range(len(parts)) if (name := ".".join(parts[at:])) in domains]
+    if (label := _registered_label(host)) in labels:
+        places.append(labels[label])
+    return _brands()[min(places)].name if places else ""
+
+
+@cache
+def _by_domain() -> tuple[dict[str, int], dict[str, int]]:
+    """The first company's place in the table by each domain, and by each of the names that have any suffix."""
+    domains: dict[str, int] = {}
+    labels: dict[str, int] = {}
+    for place, brand in enumerate(_brands()):
+        for domain in brand.domains:
+            (domains if "." in domain else labels).setdefault(domain, place)
+    return domains, labels
 
 
 @cache
@@ -210,12 +227,10 @@ def imitated_brand(host: str, org: str) -> str:
         shown = host
     pieces = [piece for piece in re.split(r"[.\-_]", folded(shown)) if piece]
     registered = re.sub(r"[^a-z0-9]", "", folded(org.partition(".")[0]))
+    named = {*pieces[:-1], *(form for piece in pieces[:-1] for form in _swapped(piece))}
     for token, name in _tokens().items():
-        if token in pieces[:-1]:
+        if token in named:
             return name
-        for piece in pieces[:-1]:
-            if piece != token and token in _swapped(piece):
-                return name
         if len(token) >= SHORTEST_EDITED and (token in registered or _is_one_edit(registered, token)):
             return name
     return _by_label(folded(shown).split("."))

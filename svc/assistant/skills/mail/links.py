@@ -154,13 +154,20 @@ def marked_text(text: str) -> str:
 def unwrapped(url: str) -> str:
     """Return the original address from the query of a link that a mail scanner rewrote."""
     parts = _split(url)
-    if parts is None or not any(parts[0] == one or parts[0].endswith(f".{one}") for one in hosts().link_wrappers):
+    if parts is None or not _is_below(parts[0], hosts().link_wrappers):
         return url
     query = dict(parse_qsl(urlsplit(url).query)[:20])
     inner = query.get("url") or query.get("a") or query.get("u", "").replace("-", "%").replace("_", "/")
     return unquote(inner) if "://" in unquote(inner) else url
 
 
+def _is_below(host: str, domains: frozenset[str]) -> bool:
+    """Whether a host is one of these domains or below one."""
+    labels = host.split(".")
+    return any(".".join(labels[at:]) in domains for at in range(len(labels)))
+
+
+@lru_cache(maxsize=8)  # the same one twice: as it is, and as what a scanner may have rewritten
 def _split(url: str) -> tuple[str, str, int | None, str] | None:
     """Host, path with query, port and userinfo; None if it is not a web address."""
     try:
@@ -233,8 +240,7 @@ _SHORT_ORG = 8  # with its suffix
 def is_free_hosting(host: str, path: str = "/") -> bool:
     """Whether it is free hosting."""
     domains, pages = _free_hosting()
-    labels = host.split(".")
-    return (host + path).startswith(pages) or any(".".join(labels[at:]) in domains for at in range(len(labels)))
+    return (host + path).startswith(pages) or _is_below(host, domains)
 
 
 @cache

@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterator, Sequence
 from email.errors import MessageError
 from email.header import decode_header
+from functools import cached_property, lru_cache
 
 import msgspec
 
@@ -22,6 +23,7 @@ MAX_PARTS = 300  # of one mail; a digest has a hundred
 MAX_TEXT_CHARS = 400_000  # of one text part: more is padding
 MAX_FIELDS = 2_000
 MAX_FIELD_CHARS = 20_000
+_FIELDS_KEPT = 200  # whose addresses are remembered: each is asked for several times
 PARSER_ERRORS = (ValueError, LookupError, TypeError, AttributeError, AssertionError, RecursionError, MessageError)
 """What the email package is known to raise on broken input (binascii's and unicode's errors are ValueErrors)."""
 
@@ -61,7 +63,7 @@ class Attachment(msgspec.Struct, frozen=True, kw_only=True):
     nested: bool = False
 
 
-class Mail(msgspec.Struct, kw_only=True):
+class Mail(msgspec.Struct, kw_only=True, dict=True):
     """One mail. ``fields`` keep their order and may repeat; values are decoded and on one line."""
 
     fields: list[tuple[str, str]]
@@ -71,19 +73,25 @@ class Mail(msgspec.Struct, kw_only=True):
     damage: list[str] = msgspec.field(default_factory=list)
     is_html_needlessly_encoded: bool = False
 
+    @cached_property
+    def _by_name(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for field, value in self.fields:
+            found.setdefault(field.lower(), []).append(value)
+        return found
+
     def all(self, name: str) -> list[str]:
         """Every value of the field, topmost first."""
-        wanted = name.lower()
-        return [value for field, value in self.fields if field.lower() == wanted]
+        return list(self._by_name.get(name.lower(), ()))
 
     def first(self, name: str) -> str:
         """The topmost value, or ""."""
-        return next(iter(self.all(name)), "")
+        values = self._by_name.get(name.lower())
+        return values[0] if values else ""
 
     def has(self, *names: str) -> bool:
         """Whether the mail has any of the fields."""
-        wanted = {name.lower() for name in names}
-        return any(field.lower() in wanted for field, _ in self.fields)
+        return any(name.lower() in self._by_name for name in names)
 
     @property
     def is_mail(self) -> bool:
@@ -242,10 +250,13 @@ def _is_markup(text: str) -> bool:
     )
 
 
+_UNDECODED = re.compile("[\udc80-\udcff]")
+
+
 def decode_field(value: object) -> str:
     """Return a field's value on one line, encoded words decoded (RFC 2047); broken ones stay as they are."""
     raw = str(value)[:MAX_FIELD_CHARS]
-    if any("\udc80" <= char <= "\udcff" for char in raw):
+    if _UNDECODED.search(raw):
         raw = _as_text(raw.encode("utf-8", "surrogateescape"), "utf-8")
     if "=?" in raw:
         raw = _ENCODED_WORD_GAP.sub(r"\1\2", raw)
@@ -260,7 +271,8 @@ def decode_field(value: object) -> str:
     return " ".join(raw.split())
 
 
-def parse_addresses(value: str) -> list[Address]:
+@lru_cache(maxsize=_FIELDS_KEPT)
+def parse_addresses(value: str) -> tuple[Address, ...]:
     """Return the addresses of a field's value; a value that breaks the grammar is searched for an address."""
     try:
         pairs = email.utils.getaddresses([value])
@@ -274,4 +286,4 @@ def parse_addresses(value: str) -> list[Address]:
         address = (match[1] or match[0]).lower()
         name = value[: match.start()].strip(' "<')
         found = [Address(name, address)]
-    return found
+    return tuple(found)

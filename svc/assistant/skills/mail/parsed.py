@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import cached_property
 
 import msgspec
 
@@ -31,7 +32,7 @@ class Signal(msgspec.Struct, frozen=True, kw_only=True):
     words: str
 
 
-class ParsedMail(msgspec.Struct, frozen=True, kw_only=True):
+class ParsedMail(msgspec.Struct, frozen=True, kw_only=True, dict=True):
     """Everything that was parsed from one mail."""
 
     mail: Mail
@@ -75,7 +76,7 @@ class ParsedMail(msgspec.Struct, frozen=True, kw_only=True):
         referred = " ".join([*self.mail.all("In-Reply-To"), *self.mail.all("References")])[:2_000]
         return any(organisation(found) in domains for found in _MESSAGE_DOMAIN.findall(referred))
 
-    @property
+    @cached_property
     def own(self) -> frozenset[str]:
         """The domains that are the sender's, or of which the recipient's server recorded that they sent for it."""
         passed = {
@@ -85,6 +86,10 @@ class ParsedMail(msgspec.Struct, frozen=True, kw_only=True):
 
     def foreign(self) -> list[LinkTarget]:
         """Return the links that lead neither to the sender nor to a known company."""
+        return list(self._foreign)
+
+    @cached_property
+    def _foreign(self) -> list[LinkTarget]:
         own = self.own
         return [
             url
@@ -103,7 +108,7 @@ class ParsedMail(msgspec.Struct, frozen=True, kw_only=True):
             return foreign
         return [url for url in foreign if url.place not in ("a", "text") or self.words.links.intersection(url.numbers)]
 
-    @property
+    @cached_property
     def is_letter(self) -> bool:
         """Whether it has the many different links of a newsletter. That is no proof of anything: no points for it."""
         return sum(not url.is_hidden for url in self.urls) >= _LETTER_LINKS
@@ -133,7 +138,7 @@ class ParsedMail(msgspec.Struct, frozen=True, kw_only=True):
         results = [one.result for one in self.auth if one.method == method and one.is_latest]
         return "pass" if "pass" in results else next(iter(results), "")
 
-    @property
+    @cached_property
     def is_confirmed(self) -> bool:
         """Whether the last server recorded that the mail is from the domain in From."""
         if self.result("dmarc") == "pass":

@@ -9,11 +9,13 @@ and only the first of a method, as they always write one themselves (``hosts.tom
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from ipaddress import ip_address
 
 from svc.assistant.skills.mail.links import hosts, organisation
 from svc.assistant.skills.mail.message import Mail
 
+_FIELDS_KEPT = 200  # Received fields: each is asked about several times
 RESULT_FIELDS = frozenset(["authentication-results", "received-spf"])
 _FROM = re.compile(r"\bfrom\s{1,20}(\S{1,300})", re.IGNORECASE)
 _BY = re.compile(r"\bby\s{1,20}([\w.:\[\]-]{1,300})", re.IGNORECASE)
@@ -73,6 +75,7 @@ def _host_by(value: str) -> str:
     return match[1].lower().strip("[].") if match else ""
 
 
+@lru_cache(maxsize=_FIELDS_KEPT)
 def _is_inside(value: str) -> bool:
     """Whether the client of a hop was a server of the same operator. A client may call itself anything."""
     origin = re.split(r"\sby\s", value, maxsplit=1)[0]

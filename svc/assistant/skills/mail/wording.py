@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import date
 from functools import cache
 from itertools import islice, pairwise
@@ -16,11 +16,11 @@ from itertools import islice, pairwise
 import msgspec
 
 from svc.assistant.knowledge import load
-from svc.assistant.knowledge.word_patterns import word_pattern
+from svc.assistant.knowledge.word_patterns import FoldedPattern, is_plain, word_pattern
 from svc.assistant.skills.mail.brands import folded
 from svc.assistant.skills.mail.findings import MailNature
 from svc.assistant.skills.mail.html import MARKS, marked_link
-from svc.assistant.skills.mail.literals import Has, needs, required_literals
+from svc.assistant.skills.mail.literals import required_literals
 
 MAX_WORDS_CHARS = 30_000  # of the text that is searched: a mail states its purpose earlier
 POINTS = {"strong": 2.0, "medium": 1.0, "weak": 0.5}
@@ -93,8 +93,14 @@ def _lexicon() -> _Lexicon:
 
 @cache
 def _patterns() -> list[tuple[_Theme, str, re.Pattern[str]]]:
+    return [(theme, level, word_pattern(pattern)) for theme, level, pattern in _texts()]
+
+
+@cache
+def _texts() -> list[tuple[_Theme, str, str]]:
+    """The patterns as text, folded as the text of mails is."""
     return [
-        (theme, level, word_pattern(_NOT_ASCII.sub(lambda found: folded(found.group()), pattern)))
+        (theme, level, _NOT_ASCII.sub(lambda found: folded(found.group()), pattern))
         for theme in _lexicon().themes
         for level in POINTS
         for pattern in getattr(theme, level)
@@ -102,9 +108,8 @@ def _patterns() -> list[tuple[_Theme, str, re.Pattern[str]]]:
 
 
 @cache
-def _checks() -> list[Callable[[Has], bool]]:
-    """By pattern: whether a text has the literals without which it cannot match."""
-    return [needs(pattern.pattern) for _, _, pattern in _patterns()]
+def _folded_pattern(number: int) -> FoldedPattern:
+    return FoldedPattern(_texts()[number][2])
 
 
 class _LiteralIndex:
@@ -114,11 +119,14 @@ class _LiteralIndex:
     """
 
     def __init__(self) -> None:
-        needed = [required_literals(pattern.pattern) for _, _, pattern in _patterns()]
-        self._always = [number for number, literals in enumerate(needed) if not literals]
+        self._needed = [required_literals(pattern) for _, _, pattern in _texts()]
+        self._always: list[int] = []
         self._patterns: dict[str, list[int]] = {}
-        for number, literals in enumerate(needed):
-            for literal in literals:
+        for number, needed in enumerate(self._needed):
+            if not needed or min(map(len, needed[0])) < _GRAM:
+                self._always.append(number)
+                continue
+            for literal in needed[0]:
                 self._patterns.setdefault(literal, []).append(number)
         self._by_gram: dict[str, list[str]] = {}
         for literal in self._patterns:
@@ -130,7 +138,17 @@ class _LiteralIndex:
         for literal in self._possible_literals(text):
             if literal in text:
                 found.update(self._patterns[literal])
-        return sorted(found)
+        return sorted(number for number in found if self._has_all(number, text))
+
+    def _has_all(self, number: int, text: str) -> bool:
+        """Whether a text has a literal of each part of the pattern."""
+        for literals in self._needed[number]:
+            for literal in literals:
+                if literal in text:
+                    break
+            else:
+                return False
+        return True
 
     def _possible_literals(self, text: str) -> Iterator[str]:
         grams = {word[at : at + _GRAM] for word in set(text.split()) for at in range(len(word) - _GRAM + 1)}
@@ -212,7 +230,6 @@ def read_words(subject: str, body: str) -> Words:
         ends.append(position)
     text = text[:_MOST_SEARCHED]
     matches = _matches(text)
-    own = [match for match in matches if match.start < len(head)]
     starts = sorted({match.start for match in matches if match.start >= len(head)})
     windows = [(start, _window_end(start, ends, len(text))) for start in starts[:_MAX_WINDOWS]] or [
         (len(head), len(text))
@@ -223,13 +240,14 @@ def read_words(subject: str, body: str) -> Words:
         if end <= reached:
             continue  # a part of the window before it
         reached = max(reached, end) if end == len(text) else reached
-        hits = _hits(text, [*own, *(match for match in matches if start <= match.start and match.end <= end)])
+        near = [one for one in matches if one.start < len(head) or (start <= one.start and one.end <= end)]
+        hits = _hits(text, near)
         weight = sum(hit.points * (_SPAM_SHARE if hit.nature == "spam" else 1.0) for hit in hits)
         if weight > best[0]:
             best = (weight, start, end, hits)
     _, first, last, hits = best
-    near = marks[bisect_left(ends, first) : bisect_left(ends, last) + 1]
-    return Words(text=text, core=f"{head} {text[first:last]}", themes=tuple(hits), links=frozenset(near))
+    links = marks[bisect_left(ends, first) : bisect_left(ends, last) + 1]
+    return Words(text=text, core=f"{head} {text[first:last]}", themes=tuple(hits), links=frozenset(links))
 
 
 def _window_end(start: int, ends: list[int], length: int) -> int:
@@ -238,30 +256,22 @@ def _window_end(start: int, ends: list[int], length: int) -> int:
 
 
 def _matches(text: str) -> list[_Match]:
+    """The matches in the order of the patterns, then of the text."""
     found: list[_Match] = []
-    known: dict[str, bool] = {}
-
-    def has(literal: str) -> bool:
-        is_in = known.get(literal)
-        if is_in is None:
-            is_in = known[literal] = literal in text
-        return is_in
-
+    is_folded = is_plain(text)
     for number in _literal_index().possible(text):
-        if not _checks()[number](has):
-            continue
-        pattern = _patterns()[number][2]
+        pattern = _folded_pattern(number) if is_folded else _patterns()[number][2]
         found += [_Match(number, match.start(), match.end()) for match in islice(pattern.finditer(text), _MAX_REPEATS)]
     return found
 
 
 def _hits(text: str, matches: list[_Match]) -> list[ThemeHit]:
-    """The themes of these matches, strongest first."""
+    """The themes of these matches, which are in the order of the patterns, strongest first."""
     found: dict[str, dict[str, list[str]]] = {}
     taken: dict[str, list[tuple[int, int]]] = {}
     done: set[int] = set()
-    for match in sorted(matches, key=lambda one: (one.number, one.start)):
-        theme, level, _ = _patterns()[match.number]
+    for match in matches:
+        theme, level, _ = _texts()[match.number]
         spans = taken.setdefault(theme.name, [])
         if match.number in done or any(start < match.end and match.start < end for start, end in spans):
             continue  # each pattern once, and the same words once, by the stronger pattern
@@ -287,7 +297,7 @@ def _hit(theme: _Theme, by_level: dict[str, list[str]]) -> ThemeHit:
 @cache
 def _business_patterns() -> list[tuple[str, re.Pattern[str], frozenset[str]]]:
     return [
-        (one.what, word_pattern(pattern), required_literals(pattern))
+        (one.what, word_pattern(pattern), next(iter(required_literals(pattern)), frozenset()))
         for one in _lexicon().business
         for pattern in one.patterns
     ]

@@ -9,7 +9,7 @@ import pytest
 
 from svc.assistant.skills.mail import wording
 from svc.assistant.skills.mail.brands import folded
-from svc.assistant.skills.mail.literals import needs
+from svc.assistant.skills.mail.literals import required_literals
 
 MATCHES = [
     (r"(?:send|pay) (?:\S{1,40} ){0,8}(?:bitcoin|btc)\b", ["send me some btc", "pay in bitcoin"]),
@@ -24,18 +24,21 @@ MATCHES = [
 ]
 
 
+def may_match(pattern: str, text: str) -> bool:
+    return all(any(literal in text for literal in one) for one in required_literals(pattern))
+
+
 @pytest.mark.parametrize(("pattern", "texts"), MATCHES)
-def test_every_match_passes(pattern: str, texts: list[str]):
-    check = needs(pattern)
+def test_every_match_has_the_literals(pattern: str, texts: list[str]):
     for text in texts:
         assert re.search(pattern, text, re.IGNORECASE)
-        assert check(text.__contains__)
+        assert may_match(pattern, text)
 
 
-def test_a_text_without_one_of_the_parts_does_not_pass():
-    check = needs(r"(?:send|pay) (?:\S{1,40} ){0,8}(?:bitcoin|btc)")
-    assert not check("please send the minutes".__contains__)
-    assert not check("the bitcoin report".__contains__)
+def test_a_text_without_one_of_the_parts_has_not():
+    pattern = r"(?:send|pay) (?:\S{1,40} ){0,8}(?:bitcoin|btc)"
+    assert not may_match(pattern, "please send the minutes")
+    assert not may_match(pattern, "the bitcoin report")
 
 
 def test_the_index_gives_every_pattern_that_matches_a_text_of_literals():
@@ -45,11 +48,8 @@ def test_the_index_gives_every_pattern_that_matches_a_text_of_literals():
     for start in range(0, len(text), 4_000):
         part = text[start : start + 4_200]
         matching = {number for number, (_, _, pattern) in enumerate(wording._patterns()) if pattern.search(part)}
-        possible = {
-            number for number in wording._literal_index().possible(part) if wording._checks()[number](part.__contains__)
-        }
         assert matching
-        assert matching <= possible
+        assert matching <= set(wording._literal_index().possible(part))
 
 
 @pytest.mark.parametrize(
