@@ -56,7 +56,7 @@ def _sets(traps: Path | None, ham: Path | None) -> Iterator[tuple[str, Iterator[
         yield f"{half}: traps", (raw for _, raw in lures(half, is_marked=True)), True
         yield f"{half}: traps without filters' verdicts", (raw for _, raw in lures(half, is_marked=False)), True
         yield f"{half}: newsletters and notices", (raw for _, raw in hard_ham(half)), False
-    for half in (*HALVES, "late"):
+    for half in (*HALVES, "late", "fresh_open", "fresh_held"):
         yield f"{half}: messy traps without verdicts", (raw for _, raw in messy_lures(half)), True
         yield f"{half}: messy ordinary mails", (raw for _, raw in messy_ham(half)), False
 

@@ -102,6 +102,12 @@ def notes(half: Half) -> list[str]:
     return _lines(f"notes_{half}")
 
 
+def fields(half: Half) -> list[str]:
+    """Notes and documentation of many trades, first in lower case, then as whole sentences; both halves rich in the
+    words of techniques. At first sight .40 of the open and .42 of the held half had a technique."""
+    return _lines(f"fields_{half}")
+
+
 def dense() -> list[str]:
     """Sentences of manuals, policies and product pages, each dense with words of security; never used for a fit."""
     return _lines("dense_held")

@@ -2,7 +2,9 @@
 
 Two halves, ``messy_open_*.toml`` and ``messy_held_*.toml``; the held half was written before any rule was changed for
 them. ``messy_late_*.toml`` was written afterwards: at first sight .64 of its lures were flagged. Those with an even
-place were looked at then, the others were not. One seed, always the same mails.
+place were looked at then, the others were not. ``messy_fresh_*.toml`` has two further halves, of which ``fresh_held``
+was only measured: at first sight .70 and .69 of their lures were flagged, and .00 and .02 of the ordinary mails. One
+seed, always the same mails.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ import msgspec
 from svc.assistant.knowledge import load
 from svc.assistant.knowledge.reported_behaviour import FILE_NAME, ReportedBehaviour
 from svc.assistant.skills.attack.phrases import Phrase, PhraseIndex, words_of
+from svc.assistant.skills.attack_mapping.actors import least_weight
 
 TOP_TECHNIQUE_SCORE = 14.0  # more specific words than these add nothing
 _COUNTED = 3  # matches of one class
@@ -119,6 +120,13 @@ class Weighed(msgspec.Struct, frozen=True):
     """The part of it that names an attacker, malware, an attack or its tools, which also counts for neighbours."""
     shows: tuple[str, ...]
     """What it shows that reports show, for people."""
+    least: float
+    """The weight that it needs on its own to count as a report."""
+
+    @property
+    def is_report(self) -> bool:
+        """Whether the sentence reports an attack on its own."""
+        return self.weight >= self.least
 
 
 def weigh(sentence: str, technique_score: float) -> Weighed:
@@ -126,7 +134,8 @@ def weigh(sentence: str, technique_score: float) -> Weighed:
     table = _table()
     counts, words = class_counts(sentence)
     weight = table.start + word_weight(sentence) + table.technique * min(technique_score, TOP_TECHNIQUE_SCORE)
-    weight += sum(table.forms[name] for name in forms_of(sentence, words, counts))
+    forms = forms_of(sentence, words, counts)
+    weight += sum(table.forms[name] for name in forms)
     attack, shows = 0.0, []
     for one in table.classes:
         if count := counts.get(one.name, 0):
@@ -136,7 +145,7 @@ def weigh(sentence: str, technique_score: float) -> Weighed:
                 shows.append(one.shows)
             if one.name in _ATTACK_CLASSES:
                 attack += added
-    return Weighed(weight, attack, tuple(shows))
+    return Weighed(weight, attack, tuple(shows), least_weight(sentence, counts, forms))
 
 
 def word_weight(sentence: str) -> float:

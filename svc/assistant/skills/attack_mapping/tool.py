@@ -37,7 +37,7 @@ HIGH_SCORE = 12.0  # from which a technique without a close rival is certain
 LEAST_SCORE = 2.0  # of a weak hint
 CLOSE_SHARE = 0.9  # of a score, from which another technique that the same words suggest is a close rival
 PROGRESS_SENTENCES = 5_000
-LEAST_WEIGHT = -1.6  # of a report; unseen halves: 3 % of reports' sentences weigh less, about 90 % of manuals'
+LEAST_BESIDE_ATTACK = -1.6  # weight of a sentence together with what neighbours lend that report an attack
 NEIGHBOURS = 2  # sentences on each side whose attacker is also that of a sentence
 _NEIGHBOUR_SHARE = 2.0  # of the weight of the words about an attack in a neighbour
 _MAX_NEIGHBOUR_WEIGHT = 4.5
@@ -104,8 +104,8 @@ class _TextReading:
             self._advice += 1
             return []
         weighed = weigh(sentence, ranked[0].score)
-        self._attack_weights[number] = weighed.attack_weight
-        if weighed.weight >= LEAST_WEIGHT or weighed.weight + self._neighbours(number) >= LEAST_WEIGHT:
+        lent = 0.0 if weighed.is_report else self._neighbours(number)
+        if weighed.is_report or (lent > 0 and weighed.weight + lent >= LEAST_BESIDE_ATTACK):
             return ranked
         self._unreported.append(ranked[0].why)
         return []
@@ -134,10 +134,16 @@ class _TextReading:
 
     def _attack_weight(self, number: int) -> float:
         if number not in self._attack_weights:
-            sentence = self._sentences[number]
-            weight = 0.0 if is_advice(sentence) else weigh(sentence, 0.0).attack_weight
-            self._attack_weights[number] = weight
+            self._attack_weights[number] = self._lent_by(self._sentences[number])
         return self._attack_weights[number]
+
+    def _lent_by(self, sentence: str) -> float:
+        """Return the weight of a sentence's words about an attack, if it reports one."""
+        if is_advice(sentence):
+            return 0.0
+        ranked = candidates(sentence)
+        weighed = weigh(sentence, ranked[0].score if ranked else 0.0)
+        return max(0.0, weighed.attack_weight) if weighed.is_report else 0.0
 
 
 def _coverage(read_as: str, matched: int, total: int, *, unit: str = "sentence") -> Coverage:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from svc.assistant.skills.mail.brands import brand_counts
 from svc.assistant.skills.mail.first_contact import opened
 from svc.assistant.skills.mail.html import MARKS
 from svc.assistant.skills.mail.links import hosts, organisation
@@ -20,9 +19,12 @@ _DISPUTE = re.compile(
     r"\b(?:cancel|dispute|refund|did not (?:authori[sz]e|make|place)|didn't (?:authori[sz]e|make|place)|wasn't you|"
     r"was not you|not authori[sz]ed)"
 )
+_MESSENGER = re.compile(
+    r"\b(?:whats ?app|telegram|text|sms)\b(?: \S{1,40}){0,4} (?:\+\d[\d ().-]{6,20}\d|@[a-z]\w{2,31})"
+)
 _ADDRESS = re.compile(r"\b[\w.+-]{2,80}@((?:[\w-]{1,63}\.){1,4}[a-z]{2,24})\b")
 _CAMERA = r"(?:phone|mobile|camera|smartphone|handy|telefon|movil|celular|telephone)"
-_CODE = r"(?:qr|bar ?code|code|codigo|codice)"
+_CODE = r"(?:qr|bar ?code|qr-?code|code|codigo|codice)"
 _SCAN = re.compile(
     rf"\bscan\w{{0,8}} (?:\S{{1,40}} ){{0,8}}{_CODE}\b(?: \S{{1,40}}){{0,12}} \S{{0,8}}{_CAMERA}"
     rf"|\b{_CAMERA}\S{{0,3}} (?:\S{{1,40}} ){{0,6}}scan\w{{0,8}} (?:\S{{1,40}} ){{0,6}}{_CODE}\b"
@@ -39,16 +41,20 @@ def few_word_signals(parsed: ParsedMail) -> Iterator[Signal]:
         words = f"hardly says more than that {attached.name or 'an attachment'} is to be opened"
         yield Signal(name="attachment_alone", nature="phishing", points=2.0, words=words)
     if called := _number_to_call(parsed, text):
-        points = 4.0 if parsed.sender.is_free_mail else 3.0 if brand_counts(text) else 1.5
+        points = 4.0 if parsed.sender.is_free_mail else 3.5
         words = f"a charge to dispute by calling {called}, a number that cannot be checked"
         yield Signal(name="ask_call", nature="fraud", points=points, words=words)
     if address := _address_to_write_to(parsed, text):
         words = f"asks to write to {address}, a free mail address that is not the sender's"
         points = 3.5 if _AMOUNT.search(text) else 1.5
         yield Signal(name="ask_address", nature="fraud", points=points, words=words)
+    if _MESSENGER.search(text) and parsed.theme("recruiting") >= 1 and not (parsed.is_inside or parsed.is_conversation):
+        words = "a job from a stranger that goes on in a messenger, where no employer hires"
+        yield Signal(name="ask_messenger", nature="fraud", points=2.0, words=words)
     if _SCAN.search(parsed.words.text[:_SHORT_CHARS]) and _has_picture(parsed):
         words = "asks to scan a code with a telephone, which hides where it leads"
-        yield Signal(name="ask_scan", nature="phishing", points=2.5, words=words)
+        points = 2.5 if parsed.is_inside or parsed.is_letter else 4.0
+        yield Signal(name="ask_scan", nature="phishing", points=points, words=words)
 
 
 def _is_bare_link(parsed: ParsedMail) -> bool:

@@ -189,7 +189,8 @@ def _lone_link(parsed: ParsedMail) -> Iterator[Signal]:
         words = f"the only link leads to {foreign[0].org}, not to the sender"
         asks = any(hit.points >= 1 for hit in parsed.themes if hit.name not in _NEWS_THEMES)
         has_more = any(True for _ in _ask_signals(parsed))  # these say it of the same link
-        points = _PLAIN_LONE if has_more or not (asks or is_anybodys(parsed)) else 3.0
+        is_odd = asks or is_anybodys(parsed) or parsed.sender.is_named_otherwise
+        points = 3.0 if is_odd and not has_more else _PLAIN_LONE
         yield Signal(name="link_lone", nature="phishing", points=points, words=words)
 
 

@@ -64,6 +64,16 @@ class Sender(msgspec.Struct, frozen=True, kw_only=True):
     recipients: frozenset[str]
     is_free_mail: bool
 
+    @property
+    def is_named_otherwise(self) -> bool:
+        """Whether no word of the sender's name is in the address: a shop's mailbox that writes as a bank."""
+        words = [word for word in re.findall(r"[^\W\d_]+", folded(self.address.name)) if len(word) >= _NAME_CHARS]
+        own = folded(self.address.address)
+        return bool(words) and not any(word[:_NAME_CHARS] in own for word in words)
+
+
+_NAME_CHARS = 4
+
 
 def read_sender(mail: Mail) -> Sender:
     """Return the sender, the companies that its name claims to be, and the domains of the servers that sent for it."""

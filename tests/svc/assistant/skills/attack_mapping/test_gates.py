@@ -13,6 +13,7 @@ from tests.support.attack_sentences import (
     Half,
     dense,
     docstrings,
+    fields,
     generated_harmless,
     generated_reports,
     harmless,
@@ -41,8 +42,9 @@ def share_named(sentences: Sequence[str]) -> float:
     [
         pytest.param(harmless, 0.03, id="prose"),
         pytest.param(lambda half: generated_harmless(half, 150), 0.03, id="generated"),
-        pytest.param(manual, 0.13, id="manuals chosen for their words"),
-        pytest.param(notes, 0.29, id="notes in lower case"),
+        pytest.param(manual, 0.09, id="manuals chosen for their words"),
+        pytest.param(notes, 0.07, id="notes in lower case"),
+        pytest.param(fields, 0.17, id="notes and manuals of many trades"),
     ],
 )
 def test_harmless_sentences_get_no_technique(sentences: Callable[[Half], list[str]], most: float, half: Half) -> None:
@@ -50,7 +52,7 @@ def test_harmless_sentences_get_no_technique(sentences: Callable[[Half], list[st
 
 
 def test_manuals_dense_with_words_of_security_get_fewer_techniques() -> None:
-    assert share_named(dense()) <= 0.5
+    assert share_named(dense()) <= 0.3
 
 
 def test_documentation_gets_no_technique() -> None:

@@ -8,7 +8,7 @@ from svc.assistant.findings import Coverage, Finding, Gap, with_facts
 from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, BehaviourTechnique
 from svc.assistant.skills.attack_mapping.reported import weigh
 from svc.assistant.skills.attack_mapping.statements import denied_words, is_advice, is_english, without_request
-from svc.assistant.skills.attack_mapping.tool import LEAST_WEIGHT, inspect
+from svc.assistant.skills.attack_mapping.tool import inspect
 
 
 def techniques(text: str) -> set[str]:
@@ -101,15 +101,34 @@ def test_english_is_told_by_its_small_words(text: str, is_it: bool) -> None:
 
 def test_a_weight_says_what_led_to_it() -> None:
     weighed = weigh("The attackers dumped the memory of LSASS with Mimikatz.", 14.0)
-    assert weighed.weight > LEAST_WEIGHT
+    assert weighed.is_report
     assert {"an attacker or a victim", "a program that attackers use"} <= set(weighed.shows)
-    assert weigh("You can change the option in the configuration.", 2.0).weight < LEAST_WEIGHT
+    assert not weigh("You can change the option in the configuration.", 2.0).is_report
 
 
 def test_neighbours_that_report_an_attack_lend_their_attacker() -> None:
     alone = "Old files are removed from the folder."
     assert not techniques(alone)
     assert "T1070.004" in techniques(f"The attackers copied the malware to the host. {alone}")
+
+
+@pytest.mark.parametrize(
+    ("ordinary", "reported"),
+    [
+        ("copied the scans to the server", "copies files to the remote server"),
+        ("The vault encrypts each file with AES.", "The files were encrypted with AES and a ransom note was left."),
+        ("proxy settings for the branch", "sets a proxy for its traffic to the C2 server"),
+    ],
+)
+def test_ordinary_work_needs_an_actor_named(ordinary: str, reported: str) -> None:
+    assert not techniques(ordinary)
+    assert techniques(reported)
+    assert techniques(f"The attackers deployed Cobalt Strike on the server. {ordinary}")
+
+
+def test_a_neighbour_that_only_has_words_of_attacks_lends_nothing() -> None:
+    alone = "Old files are removed from the folder."
+    assert not techniques(f"Monitor the host for malware and stolen credentials. {alone}")
 
 
 def test_words_of_techniques_without_an_attack_are_named_and_not_counted() -> None:

@@ -35,6 +35,29 @@ def test_malicious_scripts_are_flagged_and_benign_ones_are_not(language: str, ha
     assert len(share["benign"]) <= MOST_FALSE * len(samples["benign"]), share["benign"]
 
 
+@pytest.mark.parametrize(("half", "most"), [("open", 0.0), ("held", 0.27)])
+def test_administration_is_not_flagged(half: str, most: float):
+    text = files(__package__).joinpath("samples", f"powershell_admin_{half}.toml").read_text(encoding="utf-8")
+    scripts = tomllib.loads(text)["benign"]
+    found = [name for name, script in scripts.items() if flagged(script, f"{name}.ps1")]
+    assert len(found) <= most * len(scripts), found
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "Add-MpPreference -ExclusionPath 'C:\\'",
+        "Add-MpPreference -ExclusionPath $env:TEMP",
+        "Add-MpPreference -ExclusionExtension '.exe'",
+        "Add-MpPreference -ExclusionProcess 'powershell.exe'",
+        "wevtutil cl Security",
+        r"Set-ItemProperty HKCU:\Software\Microsoft\Windows\CurrentVersion\Run -Name a -Value C:\Users\Public\a.exe",
+    ],
+)
+def test_what_attackers_do_is_flagged_beside_what_administrators_do(script: str):
+    assert flagged(script, "a.ps1")
+
+
 @pytest.mark.parametrize("half", ["open", "held"])
 @pytest.mark.parametrize("language", ENDINGS)
 def test_obfuscated_scripts_are_flagged(language: str, half: str):
