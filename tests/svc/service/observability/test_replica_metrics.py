@@ -21,7 +21,7 @@ from tests.support.wire_client import ask, opened, read, read_turn, register, se
 from tests.svc.service.observability.test_metrics import figures
 
 NAMES = (
-    "svc_turns_taken_over_total", "svc_leases_lost_total", "svc_appends_in_doubt_total", "svc_hints_healed_total",
+    "svc_turns_taken_over_total", "svc_leases_lost_total", "svc_appends_in_doubt_total",
     "svc_database_turns_waiting", "svc_database_oldest_waiting_turn_seconds",
 )  # fmt: skip
 
@@ -52,10 +52,10 @@ def two(postgres: PostgresServer, tmp_path: Path) -> Iterator[Two]:
 
 
 async def test_nothing_is_counted_while_nothing_fails(two: Two):
-    first, second = two.start(Steady()), two.start(Steady())
+    first, second = two.start(Steady(), lease_seconds=60.0), two.start(Steady(), lease_seconds=60.0)
     session_id = register(first)
     async with opened(first, session_id) as asked, opened(second, session_id, max_queue=None) as elsewhere:
-        await ask(asked, "1500")
+        await ask(asked, "500")
         await read_turn(elsewhere)
     for service in (first, second):
         found = figures(service)
