@@ -45,7 +45,7 @@ def add_replica_metrics(metrics: Metrics, figures: ReplicaFigures) -> None:
     )
     metrics.add_counter("svc_leases_lost", "Leases of this service that ran out.", lambda: figures.leases_lost)
     metrics.add_counter(
-        "svc_hints_healed", "Sessions whose listeners were told late, because a hint was lost.",
+        "svc_hints_healed", "Sessions whose streams were late, because a hint was lost.",
         lambda: figures.hints_healed,
     )  # fmt: skip
     metrics.add_gauge(

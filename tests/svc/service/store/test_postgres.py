@@ -175,7 +175,6 @@ async def test_commits_in_doubt_count_once(
     await asyncio.gather(*bad.late, return_exceptions=True)
 
     assert bad.faults > 3
-    assert store.appends_in_doubt == 0, "none was sent on a connection that broke"
     for turn in turns:
         stored = await store.messages_after(turn.session_id, 0)
         ids = [message.id for message in await store.turn_messages(turn)]
@@ -183,6 +182,36 @@ async def test_commits_in_doubt_count_once(
         assert ids[1:31] == [message.id for message in said[turn.session_id]]
         assert (await store.session(turn.session_id)).usage.total_tokens == END.usage.total_tokens
     assert all(len(batch) == 1 for batch in batches)
+
+
+class DeafConnection:
+    """A connection that breaks before the answer comes."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    async def fetch(self, *statement: object) -> None:
+        await self._connection.fetch(*statement)
+        raise asyncpg.ConnectionDoesNotExistError("cut")
+
+
+async def test_an_append_whose_answer_is_lost_is_stored_once_and_counted(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+):
+    turn = await begun(store)
+    good = store._appends._links.run
+    losses = iter([True])
+
+    async def lose_once(operation: Any, *, is_repeatable: bool = False) -> Any:
+        if not is_repeatable and next(losses, False):
+            return await good(lambda connection: operation(DeafConnection(connection)))
+        return await good(operation, is_repeatable=is_repeatable)
+
+    monkeypatch.setattr(store._appends._links, "run", lose_once)
+    assert [one.seq for one in await store.append(turn, [info("1")])] == [2]
+    assert store.appends_in_doubt == 1
+    assert [one.seq for one in await store.append(turn, [info("2")])] == [3]
+    assert store.appends_in_doubt == 1
 
 
 async def test_a_batch_in_doubt_that_is_tried_again_with_more_counts_once(

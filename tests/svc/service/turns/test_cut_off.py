@@ -14,9 +14,9 @@ from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.service.close_codes import STOPPING
 from svc.service.settings import Settings
 from svc.service.store.address import PostgresAddress
-from tests.support.database_link import DatabaseLink, database_link
 from tests.support.live import ThreadService, wait_until
 from tests.support.postgres import PostgresServer
+from tests.support.tcp_link import DatabaseLink, database_link
 from tests.support.wire_client import Frame, opened, read, read_turn, register, send, seqs, until_closed
 from tests.svc.service.observability.test_metrics import figures
 
@@ -104,7 +104,7 @@ async def test_the_turns_and_streams_of_a_service_without_its_database_go_on_els
         assert status(other, "/session/list") == 200
         code, seconds = await refusal_of(lone, session_id)
         assert code == 503
-        assert seconds < 1, "a client that comes back is told at once"
+        assert seconds < 1, "a client that comes back is refused at once"
         frames = await read_turn(reader)
     assert [frame["content"] for frame in frames].count(AGAIN) == 1
     assert frames == stored(other, session_id)

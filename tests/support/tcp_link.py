@@ -1,30 +1,29 @@
-"""A TCP link between a service and PostgreSQL that a test cuts, or holds and delivers late."""
+"""A TCP link that a test cuts, or holds and delivers late; with several targets it is a balancer, round robin."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
+import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from urllib.parse import urlsplit
 
 from svc.service.store.address import PostgresAddress
 from tests.support.live import wait_until
 
 
-class DatabaseLink:
-    """Runs in a thread of its own. ``address`` leads to the database through it."""
+class TcpLink:
+    """Runs in a thread of its own and leads to each of the targets in turn."""
 
-    def __init__(self, database: PostgresAddress) -> None:
-        target = urlsplit(database.url)
-        self._target = target.hostname, target.port
+    def __init__(self, targets: Sequence[tuple[str, int]]) -> None:
+        self._targets = itertools.cycle(targets)
+        self.port: int = 0
         self._writers: set[asyncio.StreamWriter] = set()
         self._is_cut = False
-        self._port = 0
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
         self._thread.start()
-        wait_until(lambda: self._port, "the link to listen")
-        self.address = PostgresAddress(database.url.replace(f":{target.port}/", f":{self._port}/"))
+        wait_until(lambda: self.port, "the link to listen")
 
     def cut(self) -> None:
         """Reset every connection, and each new one, until `mend`."""
@@ -63,7 +62,7 @@ class DatabaseLink:
         self._passes, self._stopped = asyncio.Event(), asyncio.Event()
         self._passes.set()
         async with await asyncio.start_server(self._connect, "127.0.0.1", 0) as server:
-            self._port = server.sockets[0].getsockname()[1]
+            self.port = server.sockets[0].getsockname()[1]
             await self._stopped.wait()
             self._cut()
 
@@ -71,7 +70,7 @@ class DatabaseLink:
         if self._is_cut:
             writer.transport.abort()
             return
-        far_reader, far_writer = await asyncio.open_connection(*self._target)
+        far_reader, far_writer = await asyncio.open_connection(*next(self._targets))
         ends = {writer, far_writer}
         self._writers |= ends
         with contextlib.suppress(ConnectionError):
@@ -87,6 +86,15 @@ class DatabaseLink:
                 await self._passes.wait()
                 writer.write(data)
                 await writer.drain()
+
+
+class DatabaseLink(TcpLink):
+    """A link to PostgreSQL; ``address`` leads through it."""
+
+    def __init__(self, database: PostgresAddress) -> None:
+        target = urlsplit(database.url)
+        super().__init__([(target.hostname or "", target.port or 0)])
+        self.address = PostgresAddress(database.url.replace(f":{target.port}/", f":{self.port}/"))
 
 
 @contextlib.contextmanager
