@@ -176,7 +176,7 @@ def all_of(service: ThreadService) -> bytes:
     """What the database keeps: its files on SQLite, every row of its tables on PostgreSQL."""
     if isinstance(service.database, PostgresAddress):
         return service.run(rows_of(service.database))
-    return b"".join(path.read_bytes() for path in service.folder.glob("service.db*"))
+    return b"".join(path.read_bytes() for path in service.folder.glob("service.db*") if path.is_file())
 
 
 async def rows_of(address: PostgresAddress) -> bytes:
