@@ -31,6 +31,7 @@ from tests.support.local_services import stop_local_service
 from tests.support.needs_browser import NeedsBrowser
 from tests.support.npm_workspace import one_at_a_time
 from tests.support.postgres import PostgresServer, postgres_server
+from tests.support.replicated import ReplicatedService
 
 hypothesis.settings.register_profile("beside others", deadline=None)  # by the clock, and a test beside takes its time
 hypothesis.settings.load_profile("beside others")
@@ -60,6 +61,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Let those go without a browser who have none."""
     parser.addoption("--no-browser", action="store_true", help="deselect the tests that need Chromium, Chrome or Edge")
     parser.addoption("--postgres", action="store_true", help="run the tests' services on PostgreSQL instead of SQLite")
+    parser.addoption(
+        "--replicas", action="store_true", help="run three of them on PostgreSQL, behind a balancer (with --postgres)"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -192,7 +196,10 @@ def start_service(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[St
             folder.mkdir()
             chosen = Settings(**{"stop_seconds": 0.3} | settings)
             database = PostgresAddress(server.new_schema()) if server is not None else None
-            service = ThreadService(folder, assistant(), chosen, clock, database=database)
+            if database is not None and request.config.getoption("--replicas"):
+                service = ReplicatedService(folder, assistant, chosen, clock, database)
+            else:
+                service = ThreadService(folder, assistant(), chosen, clock, database=database)
             stack.callback(service.stop)
             return service
 

@@ -22,7 +22,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketState
 
-from svc.assistant.turn import Assistant, WorkerLoad
+from svc.assistant.turn import Assistant
 from svc.errors import (
     AddressNotFoundError,
     ConfigError,
@@ -70,8 +70,8 @@ from svc.service.http.guard import SIGN_IN_PATH, Guard
 from svc.service.http.openapi import build_document
 from svc.service.http.replies import HeldResponse, error_reply, headers_for_every_response
 from svc.service.observability.failures import internal_error
+from svc.service.observability.gauges import add_replica_metrics, add_store_metrics, add_worker_metrics
 from svc.service.observability.idle import ActivityTracker
-from svc.service.observability.metrics import Metrics
 from svc.service.operations import Service
 from svc.service.quotas.uses import ACCOUNT, RequestUse
 from svc.service.sessions.files import DiskFiles, MemoryFiles
@@ -216,7 +216,10 @@ class RunningService:
         self.activity: ActivityTracker = ActivityTracker(time.monotonic)
         self.streams: OpenStreams = OpenStreams(service)
         service.metrics.add_gauge("svc_open_streams", "Open streams of this process.", lambda: len(self.streams))
-        _add_worker_metrics(service.metrics, assistant)
+        add_worker_metrics(service.metrics, assistant)
+        add_store_metrics(service.metrics, service.session_stores.logged)
+        if replica is not None:
+            add_replica_metrics(service.metrics, replica.figures)
         self._assistant = assistant
         self._disk = disk
         self._time_source = time_source
@@ -255,7 +258,7 @@ class RunningService:
     async def _take_up_turns(self) -> None:
         """Run the turns that nobody runs."""
         if self._replica is not None:
-            await self._replica.start()
+            await self._replica.start(self.streams)
             return
         session_stores = self.service.session_stores
         try:
@@ -300,16 +303,6 @@ class RunningService:
             await self._single.close()
 
 
-def _add_worker_metrics(metrics: Metrics, assistant: Assistant) -> None:
-    def load() -> WorkerLoad:
-        found: WorkerLoad = getattr(assistant, "worker_load", WorkerLoad())  # one that is no subclass may lack it
-        return found
-
-    metrics.add_gauge("svc_worker_slots", "Workers that may run at the same time.", lambda: load().slots)
-    metrics.add_gauge("svc_worker_slots_busy", "Workers that run a job now.", lambda: load().busy)
-    metrics.add_gauge("svc_worker_jobs_waiting", "Jobs that wait for a worker.", lambda: load().waiting)
-
-
 def build(
     assistant: Assistant,
     *,
@@ -329,8 +322,10 @@ def build(
     is_shared = chosen.shared_database
     if chosen.advertise and not is_shared:
         raise ConfigError("--advertise is for services that share a database: give --shared-database true, too")
-    shared = shared_store_of(database) if is_shared else None
-    store, single = shared or store_of(database), single_service_of(database, is_shared=is_shared)
+    patience = chosen.store_patience_seconds
+    shared = shared_store_of(database, patience_seconds=patience) if is_shared else None
+    store = shared or store_of(database, patience_seconds=patience)
+    single = single_service_of(database, is_shared=is_shared)
     folder = folder_of_files(database, files)
     disks = [database.parent, folder] if isinstance(database, Path) else [folder]
     space = DiskSpace(disks, chosen.min_free_bytes)
@@ -480,6 +475,7 @@ def _endpoint(running: RunningService, operation: Operation) -> Callable[[Reques
         try:
             if operation.public_handler is not None:
                 return await operation.public_handler(service, request)
+            service.check_database()
             authorization = request.headers.get("authorization")
             key = await service.auth.authenticate(
                 authorization, method=request.method, target=request_target(request.scope)

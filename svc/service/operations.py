@@ -132,6 +132,7 @@ class Service:
             others=others,
         )
         self.is_ready: bool = False  # started, and not stopping: GET /ready
+        self.is_cut_off: bool = False  # one of several services, without its database: the others take over
         self.metrics.add_gauge("svc_running_turns", "Running turns of this process.", lambda: len(self.turns.running))
         self.metrics.add_gauge(
             "svc_turns_waiting", "Turns that wait for a free place.", lambda: len(self.turns.waiting)
@@ -141,6 +142,11 @@ class Service:
             "How long the oldest of them has been waiting.",
             lambda: self.turns.waiting.oldest_seconds(self.clock()),
         )
+
+    def check_database(self) -> None:
+        """Raise UnavailableError at once if the database is known to be out of reach, so that the client goes on."""
+        if self.is_cut_off:
+            raise UnavailableError("the service cannot reach its database; another one can", retry_after=1)
 
     async def live_session(self, key: KeyRecord, session_id: str) -> SessionHandle:
         """The caller's session; raises SessionNotFoundError or SessionExpiredError."""

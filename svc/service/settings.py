@@ -182,6 +182,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     lease_seconds: Annotated[
         float, Meta(ge=1, description="time until the turns of a service that died are taken over by another")
     ] = 10.0
+    store_patience_seconds: Annotated[
+        float, Meta(ge=0, description="time running turns wait for a PostgreSQL server that is out of reach")
+    ] = 60.0
 
     # connections and the process
     partial_seconds: Annotated[

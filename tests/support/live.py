@@ -10,9 +10,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import TypeVar
 
 import httpx2
 import msgspec
@@ -23,9 +24,12 @@ from svc.service.access.key_admin import create_key
 from svc.service.app import build
 from svc.service.clock import elapsed_seconds
 from svc.service.server import serve
+from svc.service.sessions.folder_mark import MARK
 from svc.service.settings import Settings
 from svc.service.store.address import PostgresAddress
 from tests.support import ASSISTANTS
+
+T = TypeVar("T")
 
 
 def wait_until(condition: Callable[[], object], what: str, seconds: float = 60) -> None:
@@ -63,6 +67,11 @@ class LiveService:
         self.database = database
         self.folder = folder  # everything that the service writes to a disk, but for PostgreSQL
         self.files = files or folder / "service.db.files"
+
+    @property
+    def stored_files(self) -> list[Path]:
+        """What is in the folder of attached files, but for the mark of the database on PostgreSQL."""
+        return [path for path in self.files.iterdir() if path.name != MARK]
 
     @property
     def headers(self) -> dict[str, str]:
@@ -130,6 +139,10 @@ class ThreadService(LiveService):
         with asyncio.Runner(loop_factory=self.server.config.get_loop_factory()) as runner:
             self.loop = runner.get_loop()
             runner.run(self.server.serve_until_stopped())
+
+    def run(self, work: Coroutine[object, object, T]) -> T:
+        """Run in the service's event loop, which its connections to PostgreSQL belong to."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(60)
 
     async def limit_pages(self, count: int) -> None:
         """How many pages the database may have; it never shrinks by this, so 1 is "full from now on"."""

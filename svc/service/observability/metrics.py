@@ -6,15 +6,30 @@ original key, which is not secret; only administrators create original keys.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.metrics_core import CounterMetricFamily, Metric
+from prometheus_client.registry import Collector
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
 OTHER = "other"  # any path without a route
 _QUOTA_LABELS = ("quota", "key")
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800)
+
+
+class _ReadCounter(Collector):
+    """A counter that another part of the service keeps."""
+
+    def __init__(self, name: str, meaning: str, count: Callable[[], float]) -> None:
+        self._name = name
+        self._meaning = meaning
+        self._count = count
+
+    def collect(self) -> Iterable[Metric]:
+        """The value now."""
+        yield CounterMetricFamily(self._name, self._meaning, value=self._count())
 
 
 class Metrics:
@@ -63,6 +78,10 @@ class Metrics:
     def add_gauge(self, name: str, meaning: str, count: Callable[[], float]) -> None:
         """Add a gauge whose value is read from ``count`` at each scrape."""
         Gauge(name, meaning, registry=self._registry).set_function(count)
+
+    def add_counter(self, name: str, meaning: str, count: Callable[[], float]) -> None:
+        """Add a counter whose value is read from ``count`` at each scrape."""
+        self._registry.register(_ReadCounter(name, meaning, count))
 
     def request_ended(self, method: str, path: str, status: int, seconds: float) -> None:
         """Count a finished request or stream; ``status`` may be a websocket close code."""

@@ -35,6 +35,11 @@ MAX_CONSENTS = 1_000  # of a session; for more tools the user is asked each time
 class Store(Protocol):
     """Sessions, messages, turns, records of files, feedback and API keys."""
 
+    @property
+    def patience_seconds(self) -> float:
+        """For how long a turn waits while the store is out of reach; 0 if it is on this machine."""
+        ...
+
     async def open(self) -> None:
         """Migrate the schema and start; raises ConfigError if the database cannot be used."""
 

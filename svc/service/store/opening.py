@@ -36,18 +36,21 @@ def single_service_of(database: Path | PostgresAddress, *, is_shared: bool = Fal
     return PostgresLock(database, is_shared=is_shared)
 
 
-def store_of(database: Path | PostgresAddress) -> Store:
-    """The store, still closed; raises ConfigError if what it needs is not installed."""
+def store_of(database: Path | PostgresAddress, *, patience_seconds: float = 0.0) -> Store:
+    """The store, still closed; raises ConfigError if what it needs is not installed.
+
+    ``patience_seconds``: for how long a turn waits for a database on another machine that is out of reach.
+    """
     if isinstance(database, Path):
         return SqliteStore(database)
     try:
         from svc.service.store.postgres.store import PostgresStore
     except ImportError as error:
         raise _without_driver(database, error) from error
-    return PostgresStore(database)
+    return PostgresStore(database, patience_seconds=patience_seconds)
 
 
-def shared_store_of(database: Path | PostgresAddress) -> SharedStore:
+def shared_store_of(database: Path | PostgresAddress, *, patience_seconds: float = 0.0) -> SharedStore:
     """The store of a database that several services use at once, still closed; raises ConfigError."""
     if isinstance(database, Path):
         raise ConfigError(
@@ -58,7 +61,16 @@ def shared_store_of(database: Path | PostgresAddress) -> SharedStore:
         from svc.service.store.postgres.shared import SharedPostgresStore
     except ImportError as error:
         raise _without_driver(database, error) from error
-    return SharedPostgresStore(database)
+    return SharedPostgresStore(database, patience_seconds=patience_seconds)
+
+
+def doubts_of(store: Store) -> Callable[[], int] | None:
+    """Counts the appends that were in doubt; None for SQLite, where no commit's answer is lost."""
+    if isinstance(store, SqliteStore):
+        return None
+    from svc.service.store.postgres.store import PostgresStore
+
+    return (lambda: store.appends_in_doubt) if isinstance(store, PostgresStore) else None
 
 
 def hints_of(database: PostgresAddress, replica: str) -> Hints:

@@ -6,7 +6,7 @@ A replica is one of these services. It lives as long as its lease, which it rene
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -22,6 +22,13 @@ class OwnerRequest(msgspec.Struct, frozen=True, kw_only=True):
     turn_number: int
     kind: str
     body: bytes
+
+
+class TurnsWaiting(NamedTuple):
+    """The turns that no replica runs, and the seconds since the oldest of them was asked."""
+
+    turns: int
+    oldest_seconds: float
 
 
 class SharedStore(Store, Protocol):
@@ -54,6 +61,10 @@ class SharedStore(Store, Protocol):
 
     async def heads(self, session_ids: Sequence[str]) -> dict[str, int]:
         """The last seq of these sessions; those that do not exist are missing."""
+        ...
+
+    async def turns_waiting(self) -> TurnsWaiting:
+        """The running turns that no living replica owns: they wait for a free place, or their owner died."""
         ...
 
     async def ask_owner(self, request: OwnerRequest) -> bool:

@@ -77,6 +77,11 @@ class SqliteStore:
         self._has_erased = False  # since the WAL was last truncated
         self._damage: ServiceError | None = None
 
+    @property
+    def patience_seconds(self) -> float:
+        """A file on this machine comes back by an operator's hand or not at all, so no turn waits for it."""
+        return 0.0
+
     async def open(self) -> None:
         """Create the file if it is missing, migrate the schema, start the writer."""
         await asyncio.to_thread(self._open)

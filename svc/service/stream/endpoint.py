@@ -50,6 +50,7 @@ async def stream(
 
     ``pass_on`` serves one whose session is in the memory of another service.
     """
+    service.check_database()
     query = parse_qs(websocket.scope["query_string"].decode("latin-1"), keep_blank_values=True)
     session_id = query.get("session_id", [""])[-1]
     offered = websocket.scope["subprotocols"]
@@ -153,7 +154,7 @@ class _Connection:
         receiver = asyncio.create_task(self._receive_all())
         sender = asyncio.create_task(self._send_all())
         closer = asyncio.create_task(
-            self._outbox.is_too_slow.wait()
+            self._outbox.closes_at_once.wait()
         )  # a sender blocked on a slow client cannot notice this itself
         tasks: set[asyncio.Task[None] | asyncio.Task[bool]] = {receiver, sender, closer}
         rejoiner = asyncio.create_task(self._rejoin())

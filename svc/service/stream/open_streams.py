@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -16,6 +16,7 @@ from svc.service.stream.outbox import Outbox
 
 log: logging.Logger = logging.getLogger("svc.stream")
 SPREAD_SECONDS = 2.0  # over which the streams of a service that stops are closed
+CUT_OFF = "the database is out of reach; reconnect with after"
 
 
 class OpenStream(msgspec.Struct, frozen=True, eq=False):
@@ -35,6 +36,8 @@ class OpenStreams:
         self._open: set[OpenStream] = set()
         self._none_open = asyncio.Event()
         self._none_open.set()
+
+        self._leaving: asyncio.Task[None] | None = None
 
     def __len__(self) -> int:
         return len(self._open)
@@ -85,19 +88,29 @@ class OpenStreams:
             if stream.session_id in expired:
                 stream.outbox.end(CLOSED_SESSION, "the session expired")
 
-    async def close(self, hurry: asyncio.Event) -> None:
-        """Close every stream because the service stops, and wait for the clients, up to ``close_seconds``.
+    def leave(self) -> None:
+        """The database is out of reach: send the clients to other services, take no new ones until ``come_back``."""
+        self._service.is_cut_off = True
+        self._leaving = asyncio.create_task(self._end_all(Outbox.cut, CUT_OFF, asyncio.Event()))
 
-        The closes are spread over two seconds, because all clients come back at once; ``hurry`` ends that.
-        """
+    def come_back(self) -> None:
+        """Take new clients again."""
+        self._service.is_cut_off = False
+
+    async def _end_all(self, end: Callable[[Outbox, int, str], None], reason: str, hurry: asyncio.Event) -> None:
+        """Close every stream, spread over two seconds, because all clients come back at once; ``hurry`` ends that."""
         streams = list(self._open)
         for stream in streams:
-            stream.outbox.end(STOPPING, "the service is stopping; reconnect with after")
+            end(stream.outbox, STOPPING, reason)
             if stream is not streams[-1] and not hurry.is_set():
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(hurry.wait(), SPREAD_SECONDS / len(streams))
         for stream in self._open - set(streams):  # opened meanwhile
-            stream.outbox.end(STOPPING, "the service is stopping; reconnect with after")
+            end(stream.outbox, STOPPING, reason)
+
+    async def close(self, hurry: asyncio.Event) -> None:
+        """Close every stream because the service stops, and wait for the clients, up to ``close_seconds``."""
+        await self._end_all(Outbox.end, "the service is stopping; reconnect with after", hurry)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._service.settings.close_seconds):
                 await self._none_open.wait()

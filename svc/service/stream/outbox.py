@@ -26,7 +26,7 @@ class Outbox:
         self.close_code: int | None = None
         self.close_reason: str = ""
         self.pending: asyncio.Event = asyncio.Event()
-        self.is_too_slow: asyncio.Event = asyncio.Event()  # set once it exceeds a limit
+        self.closes_at_once: asyncio.Event = asyncio.Event()  # without sending what is left
         self._limit_messages = limit_messages
         self._limit_bytes = limit_bytes
         self._latest = 0
@@ -64,7 +64,7 @@ class Outbox:
         self._latest = new[-1].seq
         if len(self._queue) > self._limit_messages or self._queued_bytes > self._limit_bytes:
             self.end(TOO_SLOW, f"{len(self._queue)} messages behind; reconnect with after={self.position}")
-            self.is_too_slow.set()  # frees the queue's memory now, even if the sender is blocked on the client
+            self.closes_at_once.set()  # frees the queue's memory now, even if the sender is blocked on the client
             self._catch_up()
         self.pending.set()
 
@@ -90,6 +90,12 @@ class Outbox:
         if self.close_code is None:
             self.close_code, self.close_reason = code, reason
         self.pending.set()
+
+    def cut(self, code: int, reason: str) -> None:
+        """As ``end`` while the store is out of reach: what is to be read from it is left to the next stream."""
+        self.end(code, reason)
+        if not self._is_live:
+            self.closes_at_once.set()
 
     def try_live(self) -> bool:
         """Go live if every published message was taken."""

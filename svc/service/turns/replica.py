@@ -11,11 +11,13 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Coroutine
+from typing import Protocol
 
 import msgspec
 
 from svc.errors import ServiceError
 from svc.messages import Message
+from svc.service.observability.gauges import ReplicaFigures
 from svc.service.store.records import TurnRecord
 from svc.service.store.shared import OwnerRequest
 from svc.service.turns.local_tool_calls import not_pending
@@ -24,7 +26,18 @@ from svc.service.turns.turns import Turns
 
 log: logging.Logger = logging.getLogger("svc.replica")
 TAKEN_AT_ONCE = 32  # turns in one look
+LOOKS_A_LEASE = 10  # whether it has run out
 STRAY_SECONDS = 5.0  # a turn that is stored as this service's and does not run here is given up after so long
+
+
+class Streams(Protocol):
+    """The open streams of this service."""
+
+    def leave(self) -> None:
+        """Send the clients to other services, and take no new ones until ``come_back``."""
+
+    def come_back(self) -> None:
+        """Take new clients again."""
 
 
 class Replica:
@@ -35,7 +48,12 @@ class Replica:
         self._others = others
         self._store = others.store
         self._lease_seconds = lease_seconds
-        self._renewed = 0.0  # by the event loop's clock
+        self.figures: ReplicaFigures = ReplicaFigures()
+        self._streams: Streams | None = None
+        self._renewed = 0.0  # by the event loop's clock: when the last renewal was sent
+        self._answered = 0.0  # and when it was answered
+        self._is_lost = False  # the lease has ended since it was renewed
+        self._is_cut_off = False  # the same, and the database is out of reach
         self._may_take_from = 0.0
         self._strays: dict[int, float] = {}  # when each was seen first, by the turn's number
         self._untaken: list[TurnRecord] = []  # taken over, but the store failed before they could run
@@ -46,12 +64,14 @@ class Replica:
         """Take a lease."""
         await self._renew()
 
-    async def start(self) -> None:
+    async def start(self, streams: Streams) -> None:
         """Hear the others, take over what nobody runs, and go on doing so."""
+        self._streams = streams
         self._others.bus.wakers.add(self._waker)
         await self._others.bus.start(lambda session_id: self._turns.histories.forget([session_id]))
         await self._look()
-        self._tasks = [asyncio.create_task(self._renew_again()), asyncio.create_task(self._look_again())]
+        work = (self._renew_again(), self._watch_lease(), self._look_again())
+        self._tasks = [asyncio.create_task(one) for one in work]
 
     async def hand_over(self) -> None:
         """Let the others take what this service gave up, at once: its lease ends."""
@@ -72,11 +92,36 @@ class Replica:
     async def _renew(self) -> None:
         now = asyncio.get_running_loop().time()
         await self._store.renew(self._turns.owner, self._lease_seconds)
-        if self._renewed and now - self._renewed > self._lease_seconds:
+        if self._is_lost or (self._renewed and now - self._renewed > self._lease_seconds):
             # The database may have been away for all: the others renew their leases before anybody takes their turns.
-            log.warning("lease was lost", extra={"seconds": round(now - self._renewed, 1)})
+            self._note_lost(now)
             self._may_take_from = asyncio.get_running_loop().time() + self._lease_seconds / 2
-        self._renewed = now
+        self._renewed, self._answered, self._is_lost = now, asyncio.get_running_loop().time(), False
+        if self._is_cut_off and self._streams is not None:
+            self._is_cut_off = False
+            self._streams.come_back()
+
+    def _note_lost(self, now: float) -> None:
+        if not self._is_lost:
+            self._is_lost = True
+            self.figures.leases_lost += 1
+            log.warning("lease was lost", extra={"seconds": round(now - self._renewed, 1)})
+
+    async def _watch_lease(self) -> None:
+        """Send the streams elsewhere once the lease has ended because the database is out of reach.
+
+        A process that was only paused renews its lease before the second look.
+        """
+        while True:
+            await asyncio.sleep(self._lease_seconds / LOOKS_A_LEASE)
+            now = asyncio.get_running_loop().time()
+            if now - self._answered <= self._lease_seconds:
+                continue
+            if self._is_lost and not self._is_cut_off and self._streams is not None:
+                log.warning("streams sent elsewhere", extra={"reason": "the database is out of reach"})
+                self._is_cut_off = True
+                self._streams.leave()
+            self._note_lost(now)
 
     async def _renew_again(self) -> None:
         while True:
@@ -85,6 +130,11 @@ class Replica:
                 await self._renew()
             except ServiceError as error:
                 log.warning("lease not renewed", extra={"reason": str(error)})
+            else:
+                await self._safely(self._count_waiting())
+
+    async def _count_waiting(self) -> None:
+        self.figures.waiting = await self._store.turns_waiting()
 
     async def _look_again(self) -> None:
         while True:
@@ -149,6 +199,7 @@ class Replica:
                 if not room or loop.time() < self._may_take_from:
                     return
                 self._untaken = [*await self._store.take_over(owner=self._turns.owner, limit=room)]
+                self.figures.taken_over += sum(turn.attempts > 1 for turn in self._untaken)
             if not self._untaken:
                 return
             if not self._turns.is_stopping:
@@ -169,5 +220,4 @@ class Replica:
         here = set(self._turns.running)
         watched = [session_id for session_id in self._others.bus.session_ids if session_id not in here]
         if watched:
-            for session_id, seq in (await self._store.heads(watched)).items():
-                self._others.bus.catch_up(session_id, seq)
+            self.figures.hints_healed += self._others.bus.heal(await self._store.heads(watched))

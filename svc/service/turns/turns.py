@@ -30,6 +30,7 @@ from svc.service.quotas.uses import TurnUse
 from svc.service.sessions.session_stores import SessionHandle
 from svc.service.settings import Settings
 from svc.service.store import Store
+from svc.service.store.patience import patiently
 from svc.service.store.records import FirstBatch, LeaseLostError, TurnRecord, TurnStart, TurnState
 from svc.service.turns.evidence_scope import scope_of
 from svc.service.turns.history_cache import History, HistoryCache, history_of
@@ -508,7 +509,8 @@ class Turns:
 
     async def _save_file_once_stored(self, pending: PendingTurn, file: StepFile) -> None:
         await pending.is_stored.wait()  # files belong to a stored session; a new one is stored with its query
-        await self._save_file(pending.handle, file)
+        store = pending.handle.store
+        await patiently(lambda: self._save_file(pending.handle, file), store.patience_seconds)
 
     def _new_run(self, pending: PendingTurn, turn: TurnRecord, step_buffer: StepBuffer) -> TurnRun:
         return TurnRun(
@@ -579,7 +581,8 @@ class Turns:
     async def _read_history(self, handle: SessionHandle) -> History:
         if not handle.session.turns:
             return History()
-        return history_of(await handle.store.exchanges(handle.session.id, self._settings.max_history_bytes))
+        store, limit = handle.store, self._settings.max_history_bytes
+        return history_of(await patiently(lambda: store.exchanges(handle.session.id, limit), store.patience_seconds))
 
     async def _open_steps(self, pending: PendingTurn, stop: StopRequest) -> AsyncIterator[Step | Answer]:
         handle, session = pending.handle, pending.handle.session

@@ -53,6 +53,7 @@ def test_the_status_is_on_the_result_alone_also_when_it_is_read_again(rated: Thr
         assert [m["answer_status"] for m in messages if m["message_type"] == "result"] == [known]
 
 
+@pytest.mark.sqlite  # such messages are older than the store on PostgreSQL
 def test_messages_stored_before_the_status_existed_are_read_as_unknown(rated: ThreadService):
     with Svc(rated.key, rated.base_url) as client:
         session = client.create_session()

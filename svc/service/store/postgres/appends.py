@@ -9,6 +9,7 @@ whether they are ours.
 from __future__ import annotations
 
 import asyncio
+import functools
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +25,6 @@ from svc.service.store.turn_rows import add_usage
 log: logging.Logger = logging.getLogger("svc.store")
 MAX_GROUP = 512  # appends per statement: limits how long the first one waits
 RETRY_SECONDS = 0.2  # between attempts to reach the server
-PATIENCE_SECONDS = 60.0  # a failover takes 10 to 60 s; a running turn waits for it
 _ENCODER = msgspec.json.Encoder()
 
 _APPEND = """
@@ -136,16 +136,22 @@ class _Row:
 
 
 class Appends:
-    """Stores the messages of running turns. ``start`` it in the event loop that uses it."""
+    """Stores the messages of running turns. ``start`` it in the event loop that uses it.
 
-    def __init__(self, links: Links) -> None:
+    ``patience_seconds``: for how long an append waits for a server that is out of reach. ``in_doubt`` counts those
+    whose answer was lost, so that nobody knew whether they were stored.
+    """
+
+    def __init__(self, links: Links, patience_seconds: float) -> None:
+        self.patience_seconds = patience_seconds
+        self.in_doubt: int = 0
         self._links = links
         self._jobs: list[_Append] = []
         self._wake = asyncio.Event()
         self._places: dict[tuple[int, int], Place] = {}  # by the number and fence of the turn
         self._task: asyncio.Task[None] | None = None
         self._is_closed = False
-        self._is_away = False  # the server was not reached for ``PATIENCE_SECONDS``
+        self._is_away = False  # the server was not reached for ``patience_seconds``
 
     def know(self, turn: TurnRecord, place: Place) -> None:
         """Remember where the turn's next message goes."""
@@ -225,7 +231,7 @@ class Appends:
                 row.encode()
             rows.sort(key=lambda row: row.place.session_number)  # two groups take the rows in the same order
             try:
-                moved = await self._patiently(lambda c, rows=rows: c.fetch(_APPEND, *_columns(rows)))
+                moved = await self._patiently(functools.partial(self._send, rows))
             except FAILURES as error:
                 if is_away(error):
                     raise
@@ -239,6 +245,14 @@ class Appends:
                 elif not await self._settle(row):
                     rest.append(row)
             rows = rest
+
+    async def _send(self, rows: list[_Row], connection: Any) -> Any:  # noqa: ANN401  # asyncpg has no types
+        try:
+            return await connection.fetch(_APPEND, *_columns(rows))
+        except FAILURES as error:
+            if is_away(error):
+                self.in_doubt += len(rows)
+            raise
 
     async def _commit_alone(self, rows: list[_Row], error: BaseException) -> None:
         """One append of a group was refused by the database: the others are stored without it."""
@@ -289,7 +303,7 @@ class Appends:
     async def _patiently(self, operation: Any, *, is_repeatable: bool = False) -> Any:  # noqa: ANN401  # asyncpg has no types
         """Run an operation, again and again while the server is away."""
         loop = asyncio.get_running_loop()
-        end = loop.time() + PATIENCE_SECONDS
+        end = loop.time() + self.patience_seconds
         while True:
             try:
                 result = await self._links.run(operation, is_repeatable=is_repeatable)

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from svc.service.store.address import PostgresAddress
 from svc.service.store.postgres.beginnings import TURN_COLUMNS, turn_of
 from svc.service.store.postgres.links import Links
-from svc.service.store.postgres.statements import SEIZE, TAKE_OVER
-from svc.service.store.postgres.store import PostgresStore
+from svc.service.store.postgres.statements import SEIZE, TAKE_OVER, TURNS_WAITING
+from svc.service.store.postgres.store import PATIENCE_SECONDS, PostgresStore
 from svc.service.store.records import KeyRecord, TurnRecord
-from svc.service.store.shared import OwnerRequest
+from svc.service.store.shared import OwnerRequest, TurnsWaiting
 
 LEASE_LINK_SECONDS = 3.0
 EVERYTHING = 2**31 - 1
@@ -42,8 +42,8 @@ _TAKE_REPLY = "DELETE FROM replica_requests WHERE id = $1 AND reply IS NOT NULL 
 class SharedPostgresStore(PostgresStore):
     """A ``SharedStore``."""
 
-    def __init__(self, address: PostgresAddress) -> None:
-        super().__init__(address)
+    def __init__(self, address: PostgresAddress, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
+        super().__init__(address, patience_seconds=patience_seconds)
         self._lease_links = Links(address, 1, LEASE_LINK_SECONDS)
 
     async def close(self) -> None:
@@ -84,6 +84,10 @@ class SharedPostgresStore(PostgresStore):
     async def heads(self, session_ids: Sequence[str]) -> dict[str, int]:
         """The last seq of these sessions."""
         return {row[0]: row[1] for row in await self._read(lambda c: c.fetch(_HEADS, session_ids))}
+
+    async def turns_waiting(self) -> TurnsWaiting:
+        """The running turns that no living replica owns."""
+        return TurnsWaiting(*await self._run(lambda c: c.fetchrow(TURNS_WAITING), links=self._lease_links))
 
     async def ask_owner(self, request: OwnerRequest) -> bool:
         """Leave a request for the replica that runs the turn; False if nobody does."""

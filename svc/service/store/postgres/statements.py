@@ -19,6 +19,13 @@ _WITHOUT_OWNER = """
     SELECT 1 FROM replicas r WHERE r.id = s.owner AND r.lease_until > clock_timestamp()
   ) ORDER BY s.running_turn LIMIT $2 FOR UPDATE OF s SKIP LOCKED
 """
+TURNS_WAITING = """
+SELECT count(*), greatest(0, extract(epoch FROM clock_timestamp()) - min(t.started))::double precision
+FROM sessions s JOIN turns t ON t.number = s.running_turn
+WHERE s.running_turn <> 0 AND NOT EXISTS (
+  SELECT 1 FROM replicas r WHERE r.id = s.owner AND r.lease_until > clock_timestamp()
+)
+"""
 _SEIZED = "SELECT number FROM sessions WHERE id = $2 AND running_turn = $3 AND fence = $4 FOR UPDATE"
 _TAKE = """
 WITH free AS (

@@ -50,6 +50,7 @@ LINKS = 5  # connections for everything but appends
 PAGE_ROWS = 256  # messages read at once where a page ends by its bytes
 PURGED_AT_ONCE = 100  # sessions, which may have many thousands of messages each
 DELETE_SECONDS = 300.0
+PATIENCE_SECONDS = 60.0  # a failover takes 10 to 60 s; a running turn waits for it
 APPEND_SECONDS = 6.0  # a link that is cut without a word is given up, and the append sent again on another
 WAIT_SECONDS = 1.0  # between attempts to reach the server at the start
 log: logging.Logger = logging.getLogger("svc.store")
@@ -58,12 +59,12 @@ log: logging.Logger = logging.getLogger("svc.store")
 class PostgresStore:
     """A ``Store``."""
 
-    def __init__(self, address: PostgresAddress) -> None:
+    def __init__(self, address: PostgresAddress, *, patience_seconds: float = PATIENCE_SECONDS) -> None:
         self._address = address
         self._links = Links(address, LINKS)
         # Changes of files wait for one lock anyway, and must not take the others' links.
         self._file_links = Links(address, 1, DELETE_SECONDS)
-        self._appends = Appends(Links(address, 1, APPEND_SECONDS))
+        self._appends = Appends(Links(address, 1, APPEND_SECONDS), patience_seconds)
         self._is_open = False
 
     async def open(self) -> None:
@@ -95,6 +96,16 @@ class PostgresStore:
         await self._appends.close()
         await self._links.close()
         await self._file_links.close()
+
+    @property
+    def patience_seconds(self) -> float:
+        """For how long a turn waits while the server is out of reach."""
+        return self._appends.patience_seconds
+
+    @property
+    def appends_in_doubt(self) -> int:
+        """How many appends lost their answer, so that they had to be looked up."""
+        return self._appends.in_doubt
 
     async def _read(self, operation: Callable[[Any], Awaitable[T]]) -> T:
         return await self._run(operation, is_repeatable=True)

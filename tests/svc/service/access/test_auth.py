@@ -13,6 +13,8 @@ from svc.errors import InvalidRequestError
 from svc.service.access.key_admin import revoke_key
 from svc.service.access.keys import is_well_formed, key_digest, make_key
 from svc.service.http.guard import allowed_hosts, check_host, check_origin
+from svc.service.store.address import PostgresAddress
+from svc.service.store.postgres.links import connect
 from tests.support.assistants.scripted import Echo
 from tests.support.live import ThreadService
 from tests.support.wire_client import register
@@ -170,8 +172,25 @@ def test_only_allowed_hosts_are_answered(bind, behind, configured, host, is_fine
         assert is_fine
 
 
+def all_of(service: ThreadService) -> bytes:
+    """What the database keeps: its files on SQLite, every row of its tables on PostgreSQL."""
+    if isinstance(service.database, PostgresAddress):
+        return service.run(rows_of(service.database))
+    return b"".join(path.read_bytes() for path in service.folder.glob("service.db*") if path.is_file())
+
+
+async def rows_of(address: PostgresAddress) -> bytes:
+    connection = await connect(address)
+    try:
+        tables = await connection.fetch("SELECT tablename FROM pg_tables WHERE schemaname = current_schema()")
+        rows = [await connection.fetch(f"SELECT t::text FROM {table[0]} t") for table in tables]
+    finally:
+        await connection.close()
+    return "\n".join(row[0] for found in rows for row in found).encode()
+
+
 def test_the_database_has_neither_the_key_nor_the_question(service: ThreadService):
     register(service)
-    stored = b"".join(p.read_bytes() for p in service.folder.glob("service.db*") if p.is_file())
+    stored = all_of(service)
     assert service.key.encode() not in stored
     assert key_digest(service.key).encode() in stored

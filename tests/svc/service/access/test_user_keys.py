@@ -158,7 +158,7 @@ def test_keys_created_by_a_page_outlive_it_and_the_page_ends_with_its_key(start_
     assert (status(service, page), status(service, made["api_key"])) == (401, 200)
 
 
-async def test_a_pages_key_ends_after_its_hours_and_is_forgotten(start_service: StartService):
+def test_a_pages_key_ends_after_its_hours_and_is_forgotten(start_service: StartService):
     now = [NOW]
     service = start_service(Echo, clock=lambda: now[0])
     _, ann = service.make_key("ann")
@@ -170,5 +170,5 @@ async def test_a_pages_key_ends_after_its_hours_and_is_forgotten(start_service: 
         assert [key["is_page"] for key in listed(http)] == [False]
     now[0] += 1
     store = service.running.service.session_stores.logged
-    await store.delete_expired_page_keys(ended_before=now[0])
-    assert [key.is_page for key in await store.keys()] == [False, False]
+    service.run(store.delete_expired_page_keys(ended_before=now[0]))
+    assert [key.is_page for key in service.run(store.keys())] == [False, False]

@@ -314,7 +314,7 @@ def test_a_file_is_sent_as_bytes_that_no_browser_shows(service: ThreadService):
 
 
 def stored_files(service: ThreadService) -> list[str]:
-    return [path.name for path in service.files.iterdir()]
+    return [path.name for path in service.stored_files]
 
 
 BAD_NAMES = {"empty": "", "slash": "a/b", "backslash": "a\\b", "dots": "..", "nul": "a\0b", "long": "a" * 256}

@@ -292,6 +292,5 @@ def test_unlogged_sessions_share_nothing(start_service: StartService):
     _, key = service.make_key("v")
     sessions = [register(service, key, can_log=can_log) for can_log in (True, False, False)]
     assert [upload(service, session_id, CONTENT, key) for session_id in sessions] == [200] * 3
-    folder = service.files
-    assert [path.read_bytes() for path in folder.iterdir()] == [CONTENT]
+    assert [path.read_bytes() for path in service.stored_files] == [CONTENT]
     assert service.running.service.session_stores.memory.used_bytes == 2 * len(CONTENT)

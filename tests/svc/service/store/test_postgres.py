@@ -184,10 +184,40 @@ async def test_commits_in_doubt_count_once(
     assert all(len(batch) == 1 for batch in batches)
 
 
+class DeafConnection:
+    """A connection that breaks before the answer comes."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+
+    async def fetch(self, *statement: object) -> None:
+        await self._connection.fetch(*statement)
+        raise asyncpg.ConnectionDoesNotExistError("cut")
+
+
+async def test_an_append_whose_answer_is_lost_is_stored_once_and_counted(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+):
+    turn = await begun(store)
+    good = store._appends._links.run
+    losses = iter([True])
+
+    async def lose_once(operation: Any, *, is_repeatable: bool = False) -> Any:
+        if not is_repeatable and next(losses, False):
+            return await good(lambda connection: operation(DeafConnection(connection)))
+        return await good(operation, is_repeatable=is_repeatable)
+
+    monkeypatch.setattr(store._appends._links, "run", lose_once)
+    assert [one.seq for one in await store.append(turn, [info("1")])] == [2]
+    assert store.appends_in_doubt == 1
+    assert [one.seq for one in await store.append(turn, [info("2")])] == [3]
+    assert store.appends_in_doubt == 1
+
+
 async def test_a_batch_in_doubt_that_is_tried_again_with_more_counts_once(
     store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(appends, "PATIENCE_SECONDS", 0.0)
+    store._appends.patience_seconds = 0.0
     turn = await begun(store)
     good = store._appends._links
     commit = good.run

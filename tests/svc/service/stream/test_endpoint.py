@@ -299,7 +299,7 @@ async def test_large_files_give_a_turn_more_time_up_to_a_limit(start_service):
 
 
 async def test_a_client_too_far_behind_is_disconnected_and_resumes_with_after(start_service):
-    service = start_service(Chatty, stream_behind_messages=300)
+    service = start_service(Chatty, stream_behind_messages=300, close_seconds=60.0)  # it reads once the turn has ended
     session_id = register(service)
     async with opened(service, session_id, max_queue=1) as slow:
         await send(slow, message_type="query", content="20000")

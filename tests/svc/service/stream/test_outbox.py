@@ -63,7 +63,7 @@ def test_too_many_messages_behind_is_too_slow():
     box.offer(batch(1, 2))
     assert box.close_code is None
     box.offer(batch(3))
-    assert (box.close_code, box.is_too_slow.is_set()) == (4408, True)
+    assert (box.close_code, box.closes_at_once.is_set()) == (4408, True)
 
 
 def test_too_many_bytes_behind_is_too_slow():

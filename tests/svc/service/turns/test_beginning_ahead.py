@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
+
 from svc.assistant.turn import Answer, Assistant, Step, Turn
 from svc.service.store.writer import Writer
 from tests.support.assistants.scripted import Echo, Long
@@ -31,6 +33,7 @@ class Counting(Assistant):
             self.ended.append(turn.prompt[:10])
 
 
+@pytest.mark.sqlite  # it counts the commits of its writer
 async def test_a_later_turn_that_is_answered_at_once_is_one_commit(start_service, monkeypatch):
     service = start_service(Counting)
     groups = []
@@ -74,6 +77,7 @@ async def test_of_two_simultaneous_queries_one_runs_and_the_other_assistant_is_r
     wait_until(lambda: sorted(service.assistant.begun) == sorted(service.assistant.ended), "all to be let go")
 
 
+@pytest.mark.sqlite  # it fills a file
 async def test_nothing_of_a_turn_is_published_if_its_query_cannot_be_stored(start_service):
     service: ThreadService = start_service(Counting)
     session_id = register(service)

@@ -62,19 +62,20 @@ def test_a_history_over_a_limit_is_not_cached(limit: str):
     assert kept.session_ids == set()
 
 
-async def in_memory(service: ThreadService, session_id: str) -> History | None:
+def in_memory(service: ThreadService, session_id: str) -> History | None:
     """What is kept of the session as it is now, once its turn is forgotten."""
     turns = service.running.service.turns
     wait_until(lambda: not turns.running, "the turn to end")
-    handle = await service.running.service.session_stores.find(session_id)
+    handle = service.run(service.running.service.session_stores.find(session_id))
     assert handle is not None
     return turns.histories.find(handle.session)
 
 
-async def in_store(service: ThreadService, session_id: str) -> History:
-    handle = await service.running.service.session_stores.find(session_id)
+def in_store(service: ThreadService, session_id: str) -> History:
+    handle = service.run(service.running.service.session_stores.find(session_id))
     assert handle is not None
-    return history_of(await handle.store.exchanges(session_id, service.running.service.settings.max_history_bytes))
+    limit = service.running.service.settings.max_history_bytes
+    return history_of(service.run(handle.store.exchanges(session_id, limit)))
 
 
 @pytest.mark.parametrize("can_log", [True, False], ids=["logged", "unlogged"])
@@ -83,8 +84,8 @@ async def test_the_cached_history_matches_the_store(service: ThreadService, can_
     async with opened(service, session_id) as socket:
         for number in range(3):
             frames = await ask(socket, f"{number}?")
-            kept = await in_memory(service, session_id)
-            assert kept == await in_store(service, session_id)
+            kept = in_memory(service, session_id)
+            assert kept == in_store(service, session_id)
             assert frames[-2]["content"] == f"{number}?\n\n0 files, {number} earlier"
     assert kept is not None
     assert [len(exchange.sources) for exchange in kept.exchanges] == [1, 1, 1]
@@ -96,8 +97,8 @@ async def test_a_failed_turn_is_not_added_to_the_history(start_service):
     async with opened(service, session_id) as socket:
         for prompt in ("end", "upstream", "end", "raise"):
             await ask(socket, prompt)
-    kept = await in_memory(service, session_id)
-    assert kept == await in_store(service, session_id)
+    kept = in_memory(service, session_id)
+    assert kept == in_store(service, session_id)
     assert [exchange.prompt for exchange in kept.exchanges] == ["end", "end"]
 
 
@@ -109,14 +110,14 @@ async def test_a_cancelled_turn_is_not_added_to_the_history(start_service):
         await read(socket), await read(socket)
         await send(socket, message_type="cancel", turn="t1")
         await read(socket)
-    assert await in_memory(service, session_id) == History()
+    assert in_memory(service, session_id) == History()
 
 
 async def test_a_deleted_session_has_no_cached_history(service: ThreadService):
     session_id = register(service)
     async with opened(service, session_id) as socket:
         await ask(socket, "one")
-    assert await in_memory(service, session_id) is not None
+    assert in_memory(service, session_id) is not None
     with service.http() as http:
         http.post("/session/delete", json={"id": session_id}).raise_for_status()
     assert service.running.service.turns.histories.session_ids == set()
@@ -129,7 +130,7 @@ async def test_purging_an_expired_session_removes_its_history(start_service, can
     session_id = register(service, can_log=can_log)
     async with opened(service, session_id) as socket:
         await ask(socket, "one")
-    assert await in_memory(service, session_id) is not None
+    assert in_memory(service, session_id) is not None
     now[0] += 1_000_000
     wait_until(lambda: not service.running.service.turns.histories.session_ids, "the purge")
 

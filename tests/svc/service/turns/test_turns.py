@@ -22,6 +22,7 @@ async def read_until_silent(socket) -> list[dict[str, object]]:
             return frames
 
 
+@pytest.mark.sqlite  # it fills a file
 @pytest.mark.parametrize("is_given_up", [False, True], ids=["free again in time", "free again too late"])
 async def test_a_turn_waits_for_a_full_disk_and_ends_exactly_once(
     start_service, monkeypatch: pytest.MonkeyPatch, is_given_up: bool
@@ -48,6 +49,7 @@ async def test_a_turn_waits_for_a_full_disk_and_ends_exactly_once(
         assert [frame["content"] for frame in frames[1:-2]] == [f"step {n}" for n in range(STEPS)]
 
 
+@pytest.mark.sqlite  # it fills a file
 async def test_a_query_to_a_full_disk_gets_an_error_and_the_stream_stays_open(service: ThreadService):
     session_id = register(service)
     async with opened(service, session_id) as socket:
