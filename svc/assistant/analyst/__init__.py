@@ -41,12 +41,15 @@ from svc.assistant.analyst.particulars import (
     named_values,
     of_behaviour,
     of_events,
+    of_host,
     of_name,
     of_records,
     of_unread,
+    of_validity,
+    with_mentions,
     without_days,
 )
-from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, question_of
+from svc.assistant.analyst.plan import EVENTS, Call, Plan, PlannedSkill, Question, fallback, question_of
 from svc.assistant.analyst.questions.event_answers import is_plain
 from svc.assistant.analyst.structured_answer import formatted_answer, structured_answer
 from svc.assistant.collections.expanded import ExpandedFiles
@@ -485,7 +488,7 @@ class _Outcomes(msgspec.Struct, frozen=True):
 
 
 def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
-    examined = [result for result in results if result.is_examined and not result.is_fallback]
+    examined = _examined(results)
     everything = collected(*(result.findings for result in examined))
     findings = collected(one for one in everything if not isinstance(one.facts, AskedRecords))
     read_as = _read_as(examined, everything)
@@ -499,15 +502,19 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
         particular = (
             without_days(clause, left_out)
             or of_unread(clause, read_as, [name for result in examined for name in result.inputs])
+            or of_validity(clause, findings)
             or of_name(clause, everything, rules, events, searched)
             or _plain_answer(clause, findings, rules, events)
             or of_records(clause, everything, is_whole=True)
             or of_behaviour(clause, findings)
+            or of_host(clause, findings)
             or of_events(clause, findings, rules, events)
             or for_clause(clause, answer_of, [result.skill for result in examined], findings)
         )
         if particular is None or particular.state is ClauseState.CANNOT_TELL:
             particular = of_records(clause, everything, is_whole=False) or particular
+        if particular is not None and particular.state is not ClauseState.ANSWERED:
+            particular = with_mentions(particular, everything)
         if particular is not None:
             particulars[clause] = particular
     contract = contract_of(
@@ -519,12 +526,20 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
         if clause in particulars:
             sentence = particulars[clause].sentence
             named = [result for result in examined if result.skill.name in clause.skills]
-            sentences += [sentence] if not any(render.says_the_same(result, sentence) for result in named) else []
+            is_told = any(render.says_the_same(result, sentence) for result in named)
+            is_told = is_told or any(render.repeats(result, sentence) for result in examined)
+            sentences += [sentence] if not is_told else []
         elif outcome.state is ClauseState.CANNOT_TELL and any(result.is_examined for result in results):
             sentences.append(render.cannot_tell(outcome))
         elif clause.kind is ClauseKind.OPEN and clause.is_yes_no and clause.is_general and examined:
             sentences.append(general(clause, findings, render.searched(examined)))
     return _Outcomes(contract, tuple(filter(None, sentences)))
+
+
+def _examined(results: Sequence[SkillResult]) -> list[SkillResult]:
+    """What was examined for the question; if nothing was, the logs that were read instead."""
+    read = [result for result in results if result.is_examined]
+    return [one for one in read if not one.is_fallback] or [one for one in read if one.skill.name == EVENTS]
 
 
 def _plain_answer(

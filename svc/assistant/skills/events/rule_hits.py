@@ -36,6 +36,24 @@ _ACTOR_FIELDS = {
 """By the category of an event: the fields that hold the account, the address, the action and its target."""
 
 
+_TARGET_FIELDS = (
+    "target.alternateId", "targetResources.userPrincipalName", "targetResources.displayName",
+    "parameters.USER_EMAIL", "parameters.GROUP_EMAIL", "parameters.doc_title", "requestParameters.userName",
+    "requestParameters.bucketName", "requestParameters.groupName", "requestParameters.roleName",
+    "resource.labels.bucket_name", "objectRef.name", "user", "repo",
+)  # fmt: skip
+"""Where audit logs name what an action was done to, if the reader of the log did not; the most particular first."""
+
+
+def _target_of(event: Event) -> str:
+    fields = event.fields
+    if found := fields.get("Target", ""):
+        return found
+    actor = fields.get("User", "")
+    held = (fields.get(name, "") for name in _TARGET_FIELDS)
+    return next((value for value in held if value and value != actor), "")
+
+
 class _Actors:
     """Who did what from where, in logs of services; other events are ignored."""
 
@@ -52,7 +70,7 @@ class _Actors:
         if not event.category and "Action" not in fields:
             return
         for found, name in zip((self.accounts, self.addresses, self.actions, self.targets), names, strict=False):
-            value = fields.get(name, "").partition("\n")[0]
+            value = (fields.get(name, "") if name != "Target" else _target_of(event)).partition("\n")[0]
             if value and len(found) < MAX_ACTORS:
                 found[value] = None
 

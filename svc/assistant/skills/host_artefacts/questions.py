@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from svc.assistant.log_readers.host.record import TraceKind
+from svc.assistant.skills.host_artefacts.circumstances import circumstances_of, is_about_signs
 
 _TOPICS: tuple[tuple[tuple[TraceKind, ...], str], ...] = (
     ((TraceKind.FAILED_LOGIN,), r"\bfail\w*|\bbrut\w*|\bguess\w*|\bspray\w*|\brefused\b|\brejected\b"),
@@ -14,7 +15,7 @@ _TOPICS: tuple[tuple[tuple[TraceKind, ...], str], ...] = (
         (TraceKind.LOGIN,),
         (
             r"\blog(?:ged)?[- ]?(?:in|on)s?\b|\bsign(?:ed)?[- ]?(?:in|on)s?\b|\bsessions?\b|\bgot in\b"
-            r"|\bconnected\b"
+            r"|\bconnected\b|\bwho (?:was|were|is|has been|had been) (?:on|in)\b|\b(?:come|came) from\b"
         ),
     ),
     ((TraceKind.LOGOUT,), r"\blog(?:ged)?[- ]?(?:out|off)\b|\bsession(?:s)? end\w*"),
@@ -247,6 +248,8 @@ def asked_fields(question: str) -> dict[str, object]:
         "traits": [one.name for one, asks in _TRAITS if asks.search(question)],
         "stated": _stated(question),
         "left_out": [found[1].lower() for found in _LEFT_OUT.finditer(question)],
+        "asks": circumstances_of(question),
+        "asks_signs": is_about_signs(question),
     }
 
 
