@@ -39,6 +39,7 @@ from svc.assistant.analyst.particulars import (
     general,
     matchable_rules,
     named_values,
+    of_absent,
     of_behaviour,
     of_events,
     of_host,
@@ -512,7 +513,9 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
             or for_clause(clause, answer_of, [result.skill for result in examined], findings)
         )
         if particular is None or particular.state is ClauseState.CANNOT_TELL:
-            particular = of_records(clause, everything, is_whole=False) or particular
+            is_log = all(result.skill.name == EVENTS for result in examined)
+            absent = of_absent(clause, everything) if is_log else None
+            particular = of_records(clause, everything, is_whole=False) or absent or particular
         if particular is not None and particular.state is not ClauseState.ANSWERED:
             particular = with_mentions(particular, everything)
         if particular is not None:

@@ -18,7 +18,7 @@ from svc.assistant.analyst.questions.behaviours import searched_for
 from svc.assistant.analyst.questions.event_answers import event_answer
 from svc.assistant.analyst.questions.event_subjects import EventSubject
 from svc.assistant.analyst.questions.places import place_answer
-from svc.assistant.analyst.questions.record_answers import mentions_of, record_answer
+from svc.assistant.analyst.questions.record_answers import absent_columns, mentions_of, record_answer
 from svc.assistant.analyst.questions.states import is_negated, is_past, recorded, unknown_state
 from svc.assistant.analyst.questions.tactics import tactic_answer
 from svc.assistant.analyst.questions.things import SUMMARIES
@@ -168,6 +168,14 @@ def of_records(clause: Clause, findings: Sequence[AnyFinding], *, is_whole: bool
     if said is None or said[1] < is_whole:
         return None
     return Particular(clause=clause, sentence=said[0], state=ClauseState.ANSWERED)
+
+
+def of_absent(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
+    """That no record states what a clause asks for; None if one does, or if the clause asks for no column."""
+    sentence = absent_columns(clause.text, findings)
+    if not sentence:
+        return None
+    return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason="no record states it")
 
 
 def with_mentions(particular: Particular, findings: Sequence[AnyFinding]) -> Particular:

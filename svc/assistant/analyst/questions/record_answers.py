@@ -17,6 +17,7 @@ from svc.assistant.analyst.questions.record_questions import (
     asks_outcome,
     asks_success,
     measured_by,
+    record_question,
 )
 from svc.assistant.analyst.questions.states import asks_to_whom, is_polar
 from svc.assistant.findings import AnyFinding, Finding, kind_of, with_facts
@@ -57,6 +58,20 @@ def record_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, boo
     if not told[0][0].facts.words and missing:
         return _without_words(clause, told[0][0], missing)
     return " ".join(text for _, text in told[:3]), is_whole
+
+
+def absent_columns(clause: str, findings: Sequence[AnyFinding]) -> str:
+    """That no record has a column with what a clause asks for; "" if one has, or if it asks for no column."""
+    asked = record_question(clause)
+    held = with_facts(of_kind(findings, kind_of(AskedRecords)), AskedRecords)
+    mine = [one.facts for one in held if one.facts.clause == clause]
+    if asked is None or not asked.columns or is_polar(clause) or not mine:
+        return ""
+    if any(one.values or one.largest or one.amounts for one in mine):
+        return ""
+    wanted = " or ".join(list(asked.columns)[:2])
+    total = plural(sum(one.total for one in mine), "record")
+    return f"**Cannot tell** {code_span(clause, limit=160)}: none of the {total} states a value for {escape(wanted)}."
 
 
 def mentions_of(clause: str, findings: Sequence[AnyFinding]) -> str:

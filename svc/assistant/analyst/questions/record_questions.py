@@ -495,7 +495,7 @@ def _columns_of(clause: str) -> dict[str, tuple[str, ...]]:
         found |= {what: _names()[what] for what in named}
     if not asks_to_whom(clause):
         found.pop("target account", None)
-    if "account" in found and re.search(r"\bwho\b", clause, re.IGNORECASE):
+    if "account" in found and re.search(r"\bwhom?\b", clause, re.IGNORECASE):
         found |= {"source": _names()["source"]}
     for word in _ASKED_NOUN.findall(clause):
         name = word.lower()
@@ -530,12 +530,18 @@ def _words_of(clause: str, columns: Iterable[str] = ()) -> list[str]:
     nouns = [pattern for what, pattern in _patterns() if what in columns]
     for token in _TOKEN.findall(_LOGINS.sub(" ", _NOUN_PHRASES.sub(" ", clause))):
         word = token.strip(".,:;?!'\"-/").lower()
-        if any(noun.fullmatch(word) for noun in nouns) or word in _OWN_WORDS or (len(word) < 3 and not word.isdigit()):
+        if any(noun.fullmatch(word) for noun in nouns) or _is_own(word) or (len(word) < 3 and not word.isdigit()):
             continue
         found[word] = None
     return list(found)[:MAX_WORDS]
 
 
+def _is_own(word: str) -> bool:
+    """Whether a word, or the one of which it is a form, is of questions rather than of records."""
+    return word in _OWN_WORDS or (_FORMS.sub("", word) in _OWN_WORDS and word.isalpha())
+
+
+_FORMS = re.compile(r"(?<=\w{3})(?:s|es|ed|ing)\Z")
 _NOUN_PHRASES = re.compile(
     r"\b(?:access keys?|api keys?|user[- ]?agents?|client (?:app|software)s?|client apps?)\b", re.IGNORECASE
 )

@@ -26,6 +26,7 @@ _TOPICS: tuple[tuple[tuple[TraceKind, ...], str], ...] = (
             r"own|at|with|on)\b|\brun(?:once)? keys?\b"
             r"|\bservices?\b|\bscheduled?\b|\bcron\w*|\bjobs?\b|\btasks?\b|\bunits?\b|\bstart-?up\b|\bat "
             r"(?:boot|log-?[io]n)\b|\btimers?\b"
+            r"|\bwhat (?:does|do|will|would|is|are|gets?)\b[^?]{0,30}\b(?:start|run|launch|execut)\w*"
         ),
     ),
     ((TraceKind.RUNNING,), r"\brunning\b|\bprocess(?:es)?\b|\bpids?\b"),
