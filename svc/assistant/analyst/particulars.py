@@ -185,9 +185,7 @@ def with_mentions(particular: Particular, findings: Sequence[AnyFinding]) -> Par
         return particular
     return msgspec.structs.replace(
         particular,
-        sentence=f"**Possibly:** {mentions} {particular.sentence.replace('**', '')}",
-        state=ClauseState.PARTLY_ANSWERED,
-        reason="records have its words, but may not answer it",
+        sentence=f"{particular.sentence} Its words are in {mentions}",
     )
 
 

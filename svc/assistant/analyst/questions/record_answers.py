@@ -65,9 +65,9 @@ def absent_columns(clause: str, findings: Sequence[AnyFinding]) -> str:
     asked = record_question(clause)
     held = with_facts(of_kind(findings, kind_of(AskedRecords)), AskedRecords)
     mine = [one.facts for one in held if one.facts.clause == clause]
-    if asked is None or not asked.columns or is_polar(clause) or not mine:
+    if asked is None or not asked.columns or is_polar(clause) or not mine or any(one.values for one in mine):
         return ""
-    if any(one.values or one.largest or one.amounts for one in mine):
+    if any(asks.search(clause) for asks in (COUNT, AMOUNT, DURATION, WHEN)) or measured_by(clause):
         return ""
     wanted = " or ".join(list(asked.columns)[:2])
     total = plural(sum(one.total for one in mine), "record")

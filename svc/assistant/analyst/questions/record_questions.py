@@ -530,7 +530,7 @@ def _words_of(clause: str, columns: Iterable[str] = ()) -> list[str]:
     nouns = [pattern for what, pattern in _patterns() if what in columns]
     for token in _TOKEN.findall(_LOGINS.sub(" ", _NOUN_PHRASES.sub(" ", clause))):
         word = token.strip(".,:;?!'\"-/").lower()
-        if any(noun.fullmatch(word) for noun in nouns) or _is_own(word) or (len(word) < 3 and not word.isdigit()):
+        if any(noun.fullmatch(word) for noun in nouns) or _is_own(word) or (len(word) < 3 and word.isalpha()):
             continue
         found[word] = None
     return list(found)[:MAX_WORDS]
