@@ -30,8 +30,8 @@ from svc.assistant.knowledge.attack_names import attack_name
 from svc.assistant.log_readers.time_window import WITHOUT_DAY
 from svc.assistant.sigma.engine import LogSource, Rule
 from svc.assistant.sigma.tables import load_rules
+from svc.assistant.skills.catalogue import section_of, skill_named
 from svc.assistant.skills.events.findings import EventsSummary, RuleHit, Timeline
-from svc.assistant.skills.host_artefacts.answer import told_of
 from svc.assistant.skills.host_artefacts.circumstances import circumstances_of
 from svc.assistant.skills.host_artefacts.findings import HostSummary
 from svc.assistant.skills.indicators.intel.validity import validity
@@ -219,7 +219,7 @@ def of_host(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None
     """What a host artefact records about a clause; None if the clause asks nothing that it records."""
     if clause.kind is ClauseKind.OPEN and not circumstances_of(clause.english):
         return None
-    sentence = told_of(clause.english, findings)
+    sentence = section_of(skill_named(_HOST)).told(clause.english, findings)
     if not sentence:
         return None
     is_told = not sentence.startswith("**Cannot tell")
@@ -493,6 +493,7 @@ def _shown(findings: Sequence[AnyFinding]) -> str:
 
 EXCERPT_CHARS = 240
 _SERIES = "activity_by_source"
+_HOST = "host_artefacts"
 _OF_QUESTION = kind_of(HostSummary)  # holds words of the question, which say nothing about the evidence
 _SUMS = SUMMARIES | {_OF_QUESTION, kind_of(Timeline)}
 """Kinds whose texts are names of columns and the like, which answer nothing."""

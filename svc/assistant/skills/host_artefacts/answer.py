@@ -612,4 +612,5 @@ SECTION = Section(
     facts=facts,
     folds=folds,
     next_steps=next_steps,
+    told=told_of,
 )
