@@ -74,7 +74,7 @@ from svc.service.observability.gauges import add_replica_metrics, add_store_metr
 from svc.service.observability.idle import ActivityTracker
 from svc.service.operations import Service
 from svc.service.quotas.uses import ACCOUNT, RequestUse
-from svc.service.sessions.files import DiskFiles, MemoryFiles
+from svc.service.sessions.files import DiskFiles, FileJournal, MemoryFiles
 from svc.service.sessions.session_stores import SessionStores
 from svc.service.settings import Settings
 from svc.service.shared_state import TimeSource, shared_state_of, time_source_of
@@ -326,11 +326,7 @@ def build(
     shared = shared_store_of(database, patience_seconds=patience) if is_shared else None
     store = shared or store_of(database, patience_seconds=patience)
     single = single_service_of(database, is_shared=is_shared)
-    folder = folder_of_files(database, files)
-    disks = [database.parent, folder] if isinstance(database, Path) else [folder]
-    space = DiskSpace(disks, chosen.min_free_bytes)
-    is_postgres = isinstance(database, PostgresAddress)
-    disk = DiskFiles(folder, store, space, results_bytes=chosen.kept_results_bytes, is_shared=is_postgres)
+    space, disk = _disk_of(database, files, store, chosen)
     memory = MemoryFiles(chosen.max_memory_file_bytes, results_bytes=chosen.kept_results_memory_bytes)
     time_source = time_source_of(store, elapsed) if clock is None else None
     steady = SteadyClock(clock or time_source or time.time, elapsed, grace_seconds=chosen.clock_grace_seconds)
@@ -370,6 +366,16 @@ def build(
     running = RunningService(service, assistant, disk, single=single, replica=replica, time_source=time_source)
     running.forwarder = forwarder_of(service, passed, homes)
     return running
+
+
+def _disk_of(
+    database: Path | PostgresAddress, files: Path | None, journal: FileJournal, chosen: Settings
+) -> tuple[DiskSpace, DiskFiles]:
+    """The guard of the disks' free space, and the files kept on them."""
+    folder = folder_of_files(database, files)
+    space = DiskSpace([database.parent, folder] if isinstance(database, Path) else [folder], chosen.min_free_bytes)
+    is_shared = isinstance(database, PostgresAddress)
+    return space, DiskFiles(folder, journal, space, results_bytes=chosen.kept_results_bytes, is_shared=is_shared)
 
 
 def forwarder_of(service: Service, passed: PassedRequests, homes: Homes) -> Forwarder:

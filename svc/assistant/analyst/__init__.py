@@ -41,15 +41,19 @@ from svc.assistant.analyst.particulars import (
     general,
     matchable_rules,
     named_values,
+    of_absent,
     of_account,
     of_behaviour,
     of_events,
+    of_host,
     of_name,
     of_records,
     of_unread,
+    of_validity,
+    with_mentions,
     without_days,
 )
-from svc.assistant.analyst.plan import Call, Plan, PlannedSkill, Question, fallback, question_of
+from svc.assistant.analyst.plan import EVENTS, Call, Plan, PlannedSkill, Question, fallback, question_of
 from svc.assistant.analyst.questions.event_answers import is_plain
 from svc.assistant.analyst.structured_answer import formatted_answer, structured_answer
 from svc.assistant.collections.expanded import ExpandedFiles
@@ -508,7 +512,7 @@ class _Outcomes(msgspec.Struct, frozen=True):
 
 
 def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
-    examined = [result for result in results if result.is_examined and not result.is_fallback]
+    examined = _examined(results)
     everything = collected(*(result.findings for result in examined))
     findings = collected(one for one in everything if not isinstance(one.facts, AskedRecords))
     read_as = _read_as(examined, everything)
@@ -522,17 +526,21 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
         particular = (
             without_days(clause, left_out)
             or of_unread(clause, read_as, [name for result in examined for name in result.inputs])
+            or of_validity(clause, findings)
             or of_name(clause, everything, rules, events, searched)
             or _plain_answer(clause, findings, rules, events)
             or of_records(clause, everything, is_whole=True)
             or of_behaviour(clause, findings)
+            or of_host(clause, findings)
             or of_events(clause, findings, rules, events)
             or for_clause(clause, answer_of, [result.skill for result in examined], findings)
         )
         if particular is None or particular.state is ClauseState.CANNOT_TELL:
-            particular = of_records(clause, everything, is_whole=False) or particular or of_account(clause, findings)
+            particular = _from_records(clause, particular, examined, everything)
         if particular is None and len(plan.clauses) > 1:
             particular = unaddressed(clause, [result for result in examined if result.skill.name in clause.skills])
+        if particular is not None and particular.state is not ClauseState.ANSWERED:
+            particular = with_mentions(particular, everything)
         if particular is not None:
             particulars[clause] = particular
     contract = contract_of(
@@ -544,13 +552,30 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
         if clause in particulars:
             sentence = particulars[clause].sentence
             named = [result for result in examined if result.skill.name in clause.skills]
-            if not any(render.says_the_same(result, sentence) for result in named):
+            is_told = any(render.says_the_same(result, sentence) for result in named)
+            if not is_told and not any(render.repeats(result, sentence) for result in examined):
                 sentences.append(render.labelled(sentence, outcome, contract))
         elif outcome.state is ClauseState.CANNOT_TELL and any(result.is_examined for result in results):
             sentences.append(render.cannot_tell(outcome))
         elif clause.kind is ClauseKind.OPEN and clause.is_yes_no and clause.is_general and examined:
             sentences.append(render.labelled(general(clause, findings, render.searched(examined)), outcome, contract))
     return _Outcomes(contract, tuple(filter(None, sentences)))
+
+
+def _from_records(
+    clause: Clause, open_answer: Particular | None, examined: Sequence[SkillResult], findings: Sequence[AnyFinding]
+) -> Particular | None:
+    """What the records tell of a clause that no finding answers, or else that they do not state it."""
+    is_log = all(result.skill.name == EVENTS for result in examined)
+    absent = of_absent(clause, findings) if is_log else None
+    of_findings = [one for one in findings if not isinstance(one.facts, AskedRecords)]
+    return of_records(clause, findings, is_whole=False) or absent or open_answer or of_account(clause, of_findings)
+
+
+def _examined(results: Sequence[SkillResult]) -> list[SkillResult]:
+    """What was examined for the question; if nothing was, the logs that were read instead."""
+    read = [result for result in results if result.is_examined]
+    return [one for one in read if not one.is_fallback] or [one for one in read if one.skill.name == EVENTS]
 
 
 def _plain_answer(

@@ -18,7 +18,7 @@ from svc.assistant.analyst.questions.behaviours import searched_for
 from svc.assistant.analyst.questions.event_answers import event_answer
 from svc.assistant.analyst.questions.event_subjects import EventSubject
 from svc.assistant.analyst.questions.places import place_answer
-from svc.assistant.analyst.questions.record_answers import record_answer
+from svc.assistant.analyst.questions.record_answers import absent_columns, mentions_of, record_answer
 from svc.assistant.analyst.questions.states import is_negated, is_past, recorded, unknown_state
 from svc.assistant.analyst.questions.tactics import tactic_answer
 from svc.assistant.analyst.questions.things import SUMMARIES
@@ -30,7 +30,11 @@ from svc.assistant.knowledge.attack_names import attack_name
 from svc.assistant.log_readers.time_window import WITHOUT_DAY
 from svc.assistant.sigma.engine import LogSource, Rule
 from svc.assistant.sigma.tables import load_rules
-from svc.assistant.skills.events.findings import EventsSummary, RuleHit
+from svc.assistant.skills.catalogue import section_of, skill_named
+from svc.assistant.skills.events.findings import EventsSummary, RuleHit, Timeline
+from svc.assistant.skills.host_artefacts.circumstances import circumstances_of
+from svc.assistant.skills.host_artefacts.findings import HostSummary
+from svc.assistant.skills.indicators.intel.validity import validity
 from svc.assistant.skills.skill import Skill
 from svc.assistant.spool import collected, of_kind, worst_first
 from svc.untrusted.markup import code_span, escape, plural
@@ -166,6 +170,25 @@ def of_records(clause: Clause, findings: Sequence[AnyFinding], *, is_whole: bool
     return Particular(clause=clause, sentence=said[0], state=ClauseState.ANSWERED)
 
 
+def of_absent(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
+    """That no record states what a clause asks for; None if one does, or if the clause asks for no column."""
+    sentence = absent_columns(clause.text, findings)
+    if not sentence:
+        return None
+    return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason="no record states it")
+
+
+def with_mentions(particular: Particular, findings: Sequence[AnyFinding]) -> Particular:
+    """An open answer with the records that have the words of the clause, which no finding is about."""
+    mentions = mentions_of(particular.clause.text, findings)
+    if not mentions:
+        return particular
+    return msgspec.structs.replace(
+        particular,
+        sentence=f"{particular.sentence} Its words are in {mentions}",
+    )
+
+
 def of_name(
     clause: Clause, findings: Sequence[AnyFinding], rules: Sequence[Rule], events: str, searched: str
 ) -> Particular | None:
@@ -190,6 +213,28 @@ def of_unread(clause: Clause, read_as: Sequence[str], names: Sequence[str]) -> P
         return None
     reason = "what it asks about is not among the inputs"
     return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason=reason)
+
+
+def of_host(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
+    """What a host artefact records about a clause; None if the clause asks nothing that it records."""
+    if clause.kind is ClauseKind.OPEN and not circumstances_of(clause.english):
+        return None
+    sentence = section_of(skill_named(_HOST)).told(clause.english, findings)
+    if not sentence:
+        return None
+    is_told = not sentence.startswith("**Cannot tell")
+    state = ClauseState.ANSWERED if is_told else ClauseState.CANNOT_TELL
+    return Particular(clause=clause, sentence=sentence, state=state, reason="" if is_told else "it is not recorded")
+
+
+def of_validity(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
+    """How long indicators of threat intelligence are valid; None if that is not asked, or nothing lists indicators."""
+    sentence = validity(clause.english, findings)
+    if not sentence:
+        return None
+    is_told = not sentence.startswith("**Cannot tell")
+    state = ClauseState.ANSWERED if is_told else ClauseState.CANNOT_TELL
+    return Particular(clause=clause, sentence=sentence, state=state, reason="" if is_told else "the file does not say")
 
 
 def of_behaviour(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
@@ -464,6 +509,10 @@ def _shown(findings: Sequence[AnyFinding]) -> str:
 
 EXCERPT_CHARS = 240
 _SERIES = "activity_by_source"
+_HOST = "host_artefacts"
+_OF_QUESTION = kind_of(HostSummary)  # holds words of the question, which say nothing about the evidence
+_SUMS = SUMMARIES | {_OF_QUESTION, kind_of(Timeline)}
+"""Kinds whose texts are names of columns and the like, which answer nothing."""
 
 
 def _matching(findings: Sequence[AnyFinding], stemmed: frozenset[str], words: Sequence[str]) -> Sequence[AnyFinding]:
@@ -472,9 +521,11 @@ def _matching(findings: Sequence[AnyFinding], stemmed: frozenset[str], words: Se
         finding
         for finding in findings
         for techniques in [" ".join(map(attack_name, finding.techniques))]
-        if _is_about(f"{finding.title} {finding.why} {techniques}", stemmed)
+        if finding.kind != _OF_QUESTION and _is_about(f"{finding.title} {finding.why} {techniques}", stemmed)
     )
-    return titled or (collected(finding for finding in findings if _mentions_all(finding, words)) if words else [])
+    if titled or not words:
+        return titled
+    return collected(one for one in findings if one.kind not in _SUMS and _mentions_all(one, words))
 
 
 def _texts(finding: AnyFinding) -> list[str]:

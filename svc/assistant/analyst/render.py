@@ -318,6 +318,12 @@ def says_the_same(result: SkillResult, sentence: str) -> bool:
     return word is not None and section_of(result.skill).verdict(shown(result)).startswith(word[0])
 
 
+def repeats(result: SkillResult, sentence: str) -> bool:
+    """Whether the verdict of the skill begins with the sentence, as a host artefact's does."""
+    plain = section_of(result.skill).verdict(shown(result)).replace("**", "")
+    return plain.startswith(sentence.replace("**", ""))
+
+
 def searched(results: Sequence[SkillResult]) -> str:
     """What tools looked for, and in how much: "failed and accepted logins in 41 of 41 lines; …"."""
     read = [one for result in results for _, one in result.coverage if one.understood]

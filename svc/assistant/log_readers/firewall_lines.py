@@ -30,6 +30,15 @@ _ASA_LOGIN = re.compile(
     r"|AAA user authentication (?P<result>Rejected|Successful)\b.{0,120}?user = (?P<name>\S{1,80})"
     r"(?:.{0,40}?user IP = (?P<address>[0-9A-Fa-f.:]{3,45}))?)"
 )
+_ASA_ACCEPTED = frozenset(["113004", "113012", "611101"])
+_ASA_REFUSED = frozenset(["113005", "113014", "113015", "113016", "611102"])
+_ASA_BEGUN = frozenset(["113039", "716001", "716038", "722022", "722033", "722051", "734001"])
+_ASA_OVER = frozenset(["113019", "716002", "722023", "722037", "716058", "602304"])
+_ASA_USER = re.compile(r"\bUser(?:name)?(?: =)? <?([^\s,<>:]{1,120})>?", re.IGNORECASE)
+_ASA_FROM = re.compile(r"\bIP(?: address)?(?: =)? <?([0-9A-Fa-f.:]{3,45})>?(?![\w.])", re.IGNORECASE)
+_ASA_GIVEN = re.compile(r"\bIPv4 Address <([0-9.]{7,15})>")
+_ASA_DURATION = re.compile(r"\bDuration: (?:(\d{1,4})d[: ]?)?(\d{1,3})h:(\d{1,2})m:(\d{1,2})s")
+_ASA_BYTES = re.compile(r"\bBytes (xmt|rcv): (\d{1,15})")
 _ASA_COMMAND = re.compile(
     r"User '(?P<user>[^']{1,80})'(?:, running '(?P<way>[^']{0,40})' from IP (?P<source>[0-9A-Fa-f.:]{3,45}))?,?"
     r" executed (?:the |cmd: )?'?(?P<command>[^']{1,400})'?"
@@ -105,6 +114,8 @@ def _asa(number: str, text: str) -> FirewallMessage | None:
             "Outcome": "success" if is_in else "failure",
         }
         return FirewallMessage("authentication", "cisco", fields)
+    if (session := _asa_session(number, text)) is not None:
+        return session
     if number == "106100":
         action = "permit" if "permitted" in text[:200] else "deny"
     elif number in _ASA_DENIED:
@@ -126,6 +137,29 @@ def _asa(number: str, text: str) -> FirewallMessage | None:
         "protocol": protocol[0].lower() if protocol else "",
     }  # fmt: skip
     return FirewallMessage("firewall", "cisco", _complete(values, action))
+
+
+def _asa_session(number: str, text: str) -> FirewallMessage | None:
+    """The begin and the end of a VPN session, and what the server of the accounts said."""
+    if number not in _ASA_ACCEPTED | _ASA_REFUSED | _ASA_BEGUN | _ASA_OVER:
+        return None
+    user, source, given = _ASA_USER.search(text), _ASA_FROM.search(text), _ASA_GIVEN.search(text)
+    if user is None:
+        return None
+    address = source[1] if source else ""
+    if number in _ASA_OVER:
+        fields = {"User": user[1], "SourceIp": address, "Action": "VPN session ended"}
+        if (lasted := _ASA_DURATION.search(text)) is not None:
+            days, hours, minutes, seconds = (int(one or 0) for one in lasted.groups())
+            fields["duration"] = str(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
+        fields |= {"sentbytes" if way == "xmt" else "receivedbytes": count for way, count in _ASA_BYTES.findall(text)}
+        return FirewallMessage("", "cisco", fields)
+    fields = {
+        "TargetUserName": user[1], "IpAddress": address,
+        "Outcome": "failure" if number in _ASA_REFUSED else "success",
+        "Action": "VPN session begun" if number in _ASA_BEGUN else "VPN login",
+    }  # fmt: skip
+    return FirewallMessage("authentication", "cisco", fields | ({"AssignedIp": given[1]} if given else {}))
 
 
 def _filterlog(cells: list[str]) -> FirewallMessage | None:

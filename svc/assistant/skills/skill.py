@@ -106,12 +106,17 @@ def no_pictures(findings: Sequence[AnyFinding]) -> list[Picture]:
     return []
 
 
+def nothing_told(_question: str, _findings: Sequence[AnyFinding]) -> str:
+    """Answer no question by itself."""
+    return ""
+
+
 class Section(msgspec.Struct, frozen=True, kw_only=True):
     """How the findings of one skill are shown.
 
     The answer opens with ``verdict``, one or two sentences, ``facts``, three to five with the places of their evidence,
     the first of the ``pictures``, and ``next_steps``, what an analyst would do next, the most urgent first. ``folds``
-    are everything else. All are safe Markdown (evidence escaped).
+    are everything else. All are safe Markdown (evidence escaped). ``told`` answers one question by what was recorded.
     """
 
     skill: Skill
@@ -120,6 +125,7 @@ class Section(msgspec.Struct, frozen=True, kw_only=True):
     facts: Callable[[Sequence[AnyFinding]], list[str]] = worst_findings
     next_steps: Callable[[Sequence[AnyFinding]], list[str]] = no_steps
     pictures: Callable[[Sequence[AnyFinding]], list[Picture]] = no_pictures
+    told: Callable[[str, Sequence[AnyFinding]], str] = nothing_told
 
 
 def words(*patterns: str) -> re.Pattern[str]:

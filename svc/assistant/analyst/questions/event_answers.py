@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from svc.assistant.analyst.clause_words import content_words, stems
 from svc.assistant.analyst.questions.event_subjects import ABROAD, EventSubject, subject_of
-from svc.assistant.analyst.questions.states import is_negated, is_polar
+from svc.assistant.analyst.questions.states import asks_to_whom, is_negated, is_polar
 from svc.assistant.findings import AnyFinding, Facts, Finding, Severity, columns, kind_of, with_facts
 from svc.assistant.knowledge.attack_names import attack_name
 from svc.assistant.skills.answer_parts import place_words
@@ -39,7 +39,7 @@ _HAPPENED = (LogGap, RuleHit, CloudCall, CloudLogin, UnixChange, UnusualLogin, P
 _FAILED_LOGINS = re.compile(
     r"\b(?:log-?[io]ns?|log ?ins?|sign-?[io]ns?|authentications?"
     r"|attempts?)\b[^?.;\n]{0,20}\b(?:fail\w*|reject\w*|denied|refused)\b"
-    r"|\b(?:failed|rejected|denied|refused|unsuccessful) (?:\w+ )?(?:log-?[io]ns?|sign-?[io]ns?"
+    r"|\b(?:failed|rejected|denied|refused|unsuccessful) (?:[\w/-]+ ){0,2}(?:log-?[io]ns?|sign-?[io]ns?"
     r"|authentications?|attempts?)\b"
     r"|\bfail\w* to (?:log|sign) ?in\b|\bhow many (?:\w+ )?fail(?:s|ed|ures?)?\W*\Z",
     re.IGNORECASE,
@@ -156,7 +156,10 @@ def _of_subject(
         lead = "**Found:**" if proven else "**Possibly:**"
     else:
         lead = "**Yes:**" if proven else "**Possibly:**"
-    return f"{lead} {_listed(proven or found)}.", True
+    shown = (proven or found)[:SHOWN]
+    is_unnamed = asks_to_whom(text) and not any(_held(one.facts, "targets") for one in shown)
+    unnamed = " To whom it was done is not stated in what was read." if is_unnamed else ""
+    return f"{lead} {_listed(proven or found)}.{unnamed}", True
 
 
 def accepted_sources(findings: Sequence[AnyFinding]) -> str:

@@ -16,18 +16,21 @@ from svc.assistant.analyst.questions.record_questions import (
     WHEN,
     asks_outcome,
     asks_success,
+    measured_by,
+    record_question,
 )
-from svc.assistant.analyst.questions.states import is_polar
+from svc.assistant.analyst.questions.states import asks_to_whom, is_polar
 from svc.assistant.findings import AnyFinding, Finding, kind_of, with_facts
 from svc.assistant.skills.answer_parts import place_words
 from svc.assistant.skills.events.answer_tables import time_words
-from svc.assistant.skills.events.asked.findings import AskedRecords, RecordValue
+from svc.assistant.skills.events.asked.findings import AskedRecords, LargestRecord, RecordValue
 from svc.assistant.skills.indicators.patterns import scope_of
 from svc.assistant.spool import of_kind
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, escape, plural
 
 SHOWN = 6
+EXCERPT_CHARS = 200
 _NAME = re.compile(r"[\d.@\\/:_$-]")
 _RUN_COUNT = re.compile(r"run[ _]?count", re.IGNORECASE)
 _SECONDS = re.compile(r"(?:duration|elapsed)", re.IGNORECASE)
@@ -57,6 +60,42 @@ def record_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, boo
     return " ".join(text for _, text in told[:3]), is_whole
 
 
+def absent_columns(clause: str, findings: Sequence[AnyFinding]) -> str:
+    """That no record has a column with what a clause asks for; "" if one has, or if it asks for no column."""
+    asked = record_question(clause)
+    held = with_facts(of_kind(findings, kind_of(AskedRecords)), AskedRecords)
+    mine = [one.facts for one in held if one.facts.clause == clause]
+    if asked is None or not asked.columns or is_polar(clause) or not mine or any(one.values for one in mine):
+        return ""
+    if any(asks.search(clause) for asks in (COUNT, AMOUNT, DURATION, WHEN)) or measured_by(clause):
+        return ""
+    wanted = " or ".join(list(asked.columns)[:2])
+    total = plural(sum(one.total for one in mine), "record")
+    return f"**Cannot tell** {code_span(clause, limit=160)}: none of the {total} states a value for {escape(wanted)}."
+
+
+def mentions_of(clause: str, findings: Sequence[AnyFinding]) -> str:
+    """The records with the words of a yes/no question that nothing else answers; "" if too few words are in any."""
+    if not is_polar(clause):
+        return ""
+    held = with_facts(of_kind(findings, kind_of(AskedRecords)), AskedRecords)
+    mine = [one for one in held if one.facts.clause == clause and one.facts.count and one.facts.words]
+    told = [one for one in mine if len(one.facts.words) >= MIN_WORDS * (len(one.facts.words) + len(one.facts.absent))]
+    return " ".join(map(_mention, told[:3]))
+
+
+MIN_WORDS = 0.6  # of the words of a clause that records must have to be told as possibly what it asks for
+
+
+def _mention(found: Finding[AskedRecords]) -> str:
+    facts = found.facts
+    words = ", ".join(map(_value, facts.words))
+    excerpts = "; ".join(code_span(defang_text(one.excerpt), limit=EXCERPT_CHARS) for one in found.evidence[:2])
+    outcomes = f" ({_outcomes(facts)})" if facts.outcomes else ""
+    place = f", {place_words(found.evidence[0])}" if found.evidence else ""
+    return f"{facts.count:,} of {plural(facts.total, 'record')} with {words}{outcomes}{place}: {excerpts}."
+
+
 _PLAIN_COLUMNS = frozenset({"account", "source", "destination", "signature", "port", "action", "host", "client"})
 
 
@@ -73,26 +112,18 @@ def _told(clause: str, found: Finding[AskedRecords]) -> str:
     if EXTERNAL.search(clause) and not any(one.what == "internal address" for one in found.facts.values):
         return _by_side(clause, found)
     for is_asked, answer in (
-        (DURATION.search(clause), _duration), (AMOUNT.search(clause), _amount), (COUNT.search(clause), _count),
+        (measured_by(clause), _largest), (DURATION.search(clause), _duration), (AMOUNT.search(clause), _amount),
+        (COUNT.search(clause), _count),
         (asks_outcome(clause) and not _WHICH.match(clause), _outcome), (WHEN.search(clause), _when),
     ):  # fmt: skip
         if is_asked and (text := answer(clause, found)):
             return text
-        if is_asked and answer in (_duration, _amount, _outcome):
+        if is_asked and answer in (_largest, _duration, _amount, _outcome):
             return ""
     return _values(clause, found)
 
 
 _WHICH = re.compile(r"\W*(?:(?:and|so) )?(?:which|what|who|whose|list|show)\b", re.IGNORECASE)
-
-
-_PASSIVE = re.compile(
-    r"\bwho (?:was|were|got|gets)\b|\bwhose\b"
-    r"|\b(?:which|what) (?:new )?(?:users?|accounts?|roles?) (?:was|were|got|has been|have been) "
-    r"(?:created|added|made|deleted|removed|disabled|enabled|changed|reset)\b",
-    re.IGNORECASE,
-)
-"""Asks to whom something was done: who did it is no answer."""
 
 
 def _values(clause: str, found: Finding[AskedRecords]) -> str:
@@ -101,7 +132,7 @@ def _values(clause: str, found: Finding[AskedRecords]) -> str:
     if is_polar(clause) or not facts.values:
         return ""
     parts = []
-    is_passive = _PASSIVE.search(clause) is not None
+    is_passive = asks_to_whom(clause)
     names = {one.what for one in facts.values} - ({"account", "source"} if is_passive else set())
     for what in dict.fromkeys(one.what for one in facts.values):
         mine = [one for one in facts.values if one.what == what]
@@ -177,6 +208,34 @@ _COUNTED = {
         ("file", "(?:files|documents|objects)"), ("bucket", "buckets"), ("country", "countries"),
     )
 }  # fmt: skip
+
+
+def _largest(clause: str, found: Finding[AskedRecords]) -> str:
+    """The record with the most, and who had the most in sum."""
+    facts = found.facts
+    if not facts.largest:
+        return ""
+    unit = "seconds" if measured_by(clause) == "seconds" else "bytes"
+    first = facts.largest[0]
+    ends = f"{_end('from', first.source)}{_end('to', first.destination)}{_end('by', first.account)}"
+    when = f", {time_words(first.time)}" if first.time else ""
+    place = f"; {place_words(found.evidence[0])}" if found.evidence else ""
+    next_ = f" Next: {_amounts(facts.largest[1:])}." if facts.largest[1:] else ""
+    lead = f"**{first.amount:,} {unit}{ends}**{when} ({escape(first.columns)}{place})"
+    sums = f" In sum by source: {_sums(facts, unit)}." if len(facts.by_source) > 1 or facts.count > 1 else ""
+    return f"{lead}, the largest of {plural(facts.count, 'record')}.{next_}{sums}"
+
+
+def _end(word: str, value: str) -> str:
+    return f" {word} {_value(value)}" if value else ""
+
+
+def _amounts(records: Sequence[LargestRecord]) -> str:
+    return "; ".join(f"{one.amount:,}{_end('from', one.source)}{_end('to', one.destination)}" for one in records)
+
+
+def _sums(facts: AskedRecords, unit: str) -> str:
+    return "; ".join(f"{_value(one.value)} {one.count:,} {unit}" for one in facts.by_source[:3])
 
 
 def _amount(_clause: str, found: Finding[AskedRecords]) -> str:

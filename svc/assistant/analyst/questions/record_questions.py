@@ -15,7 +15,7 @@ import msgspec
 
 from svc.assistant.analyst.clause_words import GENERAL_WORDS, content_words
 from svc.assistant.analyst.questions.places import country_of, words_of
-from svc.assistant.analyst.questions.states import is_polar
+from svc.assistant.analyst.questions.states import asks_to_whom, is_polar
 from svc.assistant.knowledge import load
 from svc.assistant.skills.events.asked.records import RecordQuestion
 
@@ -76,6 +76,24 @@ AMOUNT = re.compile(
     r"\bhow (?:much|big)\b|\bmost (?:data|traffic|bytes)\b|\bbiggest\b|\blargest\b|\btop talkers?\b|\bvolume\b",
     re.IGNORECASE,
 )
+_LARGEST = re.compile(
+    r"\b(?:most|highest) (?:data|traffic|bytes|volume|[kmg]i?b)\b|\btop talkers?\b"
+    r"|\b(?:biggest|largest|heaviest|longest)\b(?: \w+){0,2}? (?:\w+ )?(?:data|traffic|bytes|transfers?|uploads?"
+    r"|downloads?|flows?"
+    r"|connections?|talkers?|volumes?|requests?|responses?|sessions?|packets?|amounts?|exfil\w*|calls?|one)\b"
+    r"|\b(?:sent|received|uploaded|downloaded|transferred|moved|used|consumed|lasted|took)"
+    r" (?:\w+ )?(?:the )?(?:most|longest)\b"
+    r"|\b(?:biggest|largest|heaviest|longest)\b(?= (?:by|in|to|from|of)\b|\W*\Z)",
+    re.IGNORECASE,
+)
+_OUTWARD = re.compile(
+    r"\b(?:to|towards) (?:the |an? )?(?:outside|internet|external\w*|public)\b|\boutbound\b"
+    r"|\bout of the network\b|\boutside\b"
+    r"|\bexternal(?:ly)?\b|\bexfil\w*|\bleft (?:the|our) network\b",
+    re.IGNORECASE,
+)
+_SENDS = re.compile(r"\b(?:sent|send|sends|sending|upload\w*|outbound|exfil\w*)\b", re.IGNORECASE)
+_RECEIVES = re.compile(r"\b(?:receiv\w*|download\w*|inbound|fetch\w*)\b", re.IGNORECASE)
 DURATION = re.compile(r"\bhow long\b|\bduration\b", re.IGNORECASE)
 WHEN = re.compile(
     r"\bwhen\b|\bsince when\b|\bwhat time\b|\b(?:first|last) (?:seen|run|executed|time)\b|\bat what\b", re.IGNORECASE
@@ -141,6 +159,8 @@ _OWN_WORDS = frozenset(
         "connecting",
         "connection",
         "connections",
+        "count",
+        "counts",
         "country",
         "countries",
         "data",
@@ -389,12 +409,15 @@ def record_question(clause: str) -> RecordQuestion | None:
         words = [words_of(country), *(word for word in _words_of(clause) if not words_of(country).count(word))]
         return RecordQuestion(clause=clause, words=tuple(words), columns={what: _names()[what] for what in named})
     is_login = _LOGINS.search(clause) is not None and not asks_success(clause)
-    asks = any(asked.search(clause) for asked in _ASKS) or asks_outcome(clause)
+    asks = any(asked.search(clause) for asked in _ASKS) or asks_outcome(clause) or bool(measured_by(clause))
     columns = _columns_of(clause) if _ASKS_COLUMN.search(clause) or asks else {}
     counts = COUNT.search(clause) is not None and bool(_words_of(clause))
-    if (not columns and not asks) or (is_login and not counts and _OF_LOGINS.issuperset(columns)):
+    if not columns and not asks:
+        return _mention_question(clause)
+    if is_login and not counts and _OF_LOGINS.issuperset(columns):
         return None  # logins are counted by themselves, with what belongs together
-    about = tuple(_words_of(clause, columns))
+    largest = measured_by(clause)
+    about = tuple(_words_of(_OUTWARD.sub(" ", _LARGEST.sub(" ", clause)) if largest else clause, columns))
     if not about and asks_success(clause) and not COUNT.search(clause):
         return None  # whether anybody got in is answered by the logins
     if not asks and not about and _ALL_ADDRESSES.search(clause) and _OF_ADDRESSES.issuperset(columns):
@@ -405,8 +428,17 @@ def record_question(clause: str) -> RecordQuestion | None:
         outcome=_outcome_of(clause),
         is_not_blocked=_CONNECTED.search(clause) is not None,
         is_of_logins=asks_success(clause) and _LOGINS.search(clause) is not None,
+        largest=largest,
+        needs_value=not (about or asks) and not _OF_ALL_RECORDS.issuperset(columns),
+        is_outward=bool(largest) and _OUTWARD.search(clause) is not None,
         columns=columns,
     )
+
+
+def _mention_question(clause: str) -> RecordQuestion | None:
+    """A yes/no question that may be about what records mention: "was anything uploaded?"."""
+    words = _words_of(clause) if is_polar(clause) else []
+    return RecordQuestion(clause=clause, words=tuple(words)) if words else None
 
 
 def country_wanted(clause: str) -> bool:
@@ -434,9 +466,20 @@ _LOGINS = re.compile(
 
 _PORT_SCAN = re.compile(r"\bport[- ]?scan\w*", re.IGNORECASE)
 _OF_LOGINS = frozenset({"account", "source", "destination"})
+_OF_ALL_RECORDS = frozenset({"account", "source", "destination", "host"})
 _OF_ADDRESSES = frozenset({"source", "destination"})
 _ALL_ADDRESSES = re.compile(r"\b(?:ips?|addresses)\b", re.IGNORECASE)
 _CONNECTED = re.compile(r"\bconnected\b|\bwas on\b|\bgot (?:on|onto)\b", re.IGNORECASE)
+
+
+def measured_by(clause: str) -> str:
+    """By what a clause asks for the largest: ``bytes``, ``sent``, ``received`` or ``seconds``; "" if it does not."""
+    match = _LARGEST.search(clause)
+    if match is None:
+        return ""
+    if re.search(r"longest", match[0], re.IGNORECASE):
+        return "seconds"
+    return "sent" if _SENDS.search(clause) else "received" if _RECEIVES.search(clause) else "bytes"
 
 
 def _outcome_of(clause: str) -> str:
@@ -455,7 +498,9 @@ def _columns_of(clause: str) -> dict[str, tuple[str, ...]]:
     if asks_outcome(clause):
         named = ("source", "account", "signature", "destination", "port")
         found |= {what: _names()[what] for what in named}
-    if "account" in found and re.search(r"\bwho\b", clause, re.IGNORECASE):
+    if not asks_to_whom(clause):
+        found.pop("target account", None)
+    if "account" in found and re.search(r"\bwhom?\b", clause, re.IGNORECASE):
         found |= {"source": _names()["source"]}
     for word in _ASKED_NOUN.findall(clause):
         name = word.lower()
@@ -490,12 +535,18 @@ def _words_of(clause: str, columns: Iterable[str] = ()) -> list[str]:
     nouns = [pattern for what, pattern in _patterns() if what in columns]
     for token in _TOKEN.findall(_LOGINS.sub(" ", _NOUN_PHRASES.sub(" ", clause))):
         word = token.strip(".,:;?!'\"-/").lower()
-        if any(noun.fullmatch(word) for noun in nouns) or word in _OWN_WORDS or (len(word) < 3 and not word.isdigit()):
+        if any(noun.fullmatch(word) for noun in nouns) or _is_own(word) or (len(word) < 3 and word.isalpha()):
             continue
         found[word] = None
     return list(found)[:MAX_WORDS]
 
 
+def _is_own(word: str) -> bool:
+    """Whether a word, or the one of which it is a form, is of questions rather than of records."""
+    return word in _OWN_WORDS or (_FORMS.sub("", word) in _OWN_WORDS and word.isalpha())
+
+
+_FORMS = re.compile(r"(?<=\w{3})(?:s|es|ed|ing)\Z")
 _NOUN_PHRASES = re.compile(
     r"\b(?:access keys?|api keys?|user[- ]?agents?|client (?:app|software)s?|client apps?)\b", re.IGNORECASE
 )

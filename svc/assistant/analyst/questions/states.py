@@ -73,6 +73,24 @@ def is_polar(text: str) -> bool:
     return _START.match(text) is not None
 
 
+def asks_to_whom(text: str) -> bool:
+    """Whether a text asks to whom something was done: who did it is then no answer."""
+    return _TO_WHOM.search(text) is not None
+
+
+_NOT_PLACED = (
+    r"(?! (?:\w+ )?(?:on|in|at|into|onto|using|connected|logged|signed|active|online|there|behind|responsible|through"
+    r"|\w+ing)\b)"
+)
+_TO_WHOM = re.compile(
+    rf"\bwho (?:was|were|has been|had been|got|gets|gained|received|became|is now)\b{_NOT_PLACED}"
+    r"|\bwhose\b|\bto whom\b|\bon whom\b"
+    r"|\b(?:which|what) (?:new )?(?:users?|accounts?|roles?|persons?|members?|employees?)"
+    r" (?:was|were|has been|have been|got|gained|received|became)\b",
+    re.IGNORECASE,
+)
+
+
 def is_negated(text: str) -> bool:
     """Whether a question is put in the negative: "did nobody get in?", to which a yes would say the opposite."""
     return _NO_ONE.search(text) is not None

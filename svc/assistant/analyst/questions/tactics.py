@@ -14,9 +14,9 @@ import msgspec
 from svc.assistant.analyst.clause_words import content_words
 from svc.assistant.analyst.questions.things import SUMMARIES
 from svc.assistant.findings import AnyFinding, Severity
-from svc.assistant.knowledge.attack_names import tactic_label, tactics_of
+from svc.assistant.knowledge.attack_names import current_tactics, tactic_label, tactics_of
 from svc.assistant.sigma.engine import LogSource, Rule
-from svc.assistant.skills.events.findings import LogGap
+from svc.assistant.skills.events.findings import LogGap, RuleHit
 from svc.assistant.skills.logins.findings import AuthSuccess, LoginAccess
 from svc.assistant.spool import worst_first
 from svc.untrusted.markup import code_span, plural
@@ -101,7 +101,14 @@ class NamedBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     uses_sudo: bool = False
 
     def is_in(self, finding: AnyFinding) -> bool:
-        """Whether a finding shows it."""
+        """Whether a finding shows it, or is of a rule that names it beside other tactics."""
+        beside = finding.facts.tactics if isinstance(finding.facts, RuleHit) else []
+        return not self.tactics.isdisjoint(beside) or self.is_shown_by(finding)
+
+    def is_shown_by(self, finding: AnyFinding) -> bool:
+        """Whether a finding shows it by its technique, its title or the first tactic of its rule."""
+        if isinstance(finding.facts, RuleHit) and self.tactics.intersection(finding.facts.tactics[:1]):
+            return True
         if any(one.startswith(self.techniques) for one in finding.techniques if self.techniques):
             return True
         if any(self.tactics.intersection(tactics_of(one)) for one in finding.techniques):
@@ -115,7 +122,7 @@ class NamedBehaviour(msgspec.Struct, frozen=True, kw_only=True):
         """Whether a rule looks for it."""
         if any(one.startswith(self.techniques) for one in rule.techniques if self.techniques):
             return True
-        if self.tactics and any(self.tactics.intersection(tactics_of(one)) for one in rule.techniques):
+        if self.tactics.intersection(current_tactics(rule.tactics, rule.techniques)):
             return True
         return self.titles.search(rule.title) is not None
 
@@ -140,6 +147,10 @@ def _technique(name: str, words: str, techniques: str, titles: str = "(?!)") -> 
 
 
 _MINERS = r"\bmin(?:er|ing)\b|bitcoin|crypto(?:currency|mining)"
+_PROTECTION = (
+    r"av|anti-?virus|anti-?malware|(?:windows )?defender|edr|xdr|amsi|security (?:software|tools?|products?|controls?)"
+    r"|real-?time (?:protection|monitoring|scanning)|endpoint protection|protections?"
+)
 ASKED = (
     _technique("SQL injection", r"sqli\b|sql[- ]?inject\w*", "", r"\bsql injection"),
     _technique("a web shell", r"web ?-?shells?\b", "T1505.003", r"\bweb ?shell"),
@@ -160,6 +171,14 @@ ASKED = (
     _technique(
         "credential dumping", r"cred\w*[- ](?:dump|steal|theft|harvest)\w*|lsass dump\w*", "T1003 T1555",
         r"\blsass|credential dump",
+    ),
+    _technique(
+        "disabled protection",
+        r"(?:turn\w*|switch\w*|disabl\w*|kill\w*|stop\w*|tamper\w*)[ -]?(?:off |with |down )?"
+        r"(?:the |their |our |ms |windows )?"
+        rf"(?:{_PROTECTION})(?: off| down)?\b",
+        "T1562.001 T1685",
+        rf"\bsecurity control|\b(?:{_PROTECTION})\b[^,]{{0,40}}\b(?:off|disabled|stopped|weakened|tampered)\b",
     ),
     _tactic("privilege-escalation", r"priv(?:ilege)?s?[ -]?esc\w*|priv(?:ilege)?s? elevation|elevat\w* priv\w*|\blpe\b",
             uses_sudo=True),
@@ -208,7 +227,8 @@ def tactic_answer(
     quoted, name = code_span(clause, limit=160), tactic_label(asked.name)
     found = [one for one in worst_first(findings) if one.kind not in SUMMARIES and asked.is_in(one)]
     if found:
-        return f"{_lead(found)} {_listed(found)}.", True
+        found.sort(key=lambda one: (_RANK[one.severity], not asked.is_shown_by(one)))
+        return f"{_lead(found, asked)} {_listed(found)}.", True
     own = [one for one in rules if one.source != LogSource() and asked.is_sought_by(one)]
     if own:
         looked = f"{plural(len(own), 'rule')} that {'looks' if len(own) == 1 else 'look'} for {name} ran on {events}"
@@ -218,11 +238,16 @@ def tactic_answer(
     return f"**Cannot tell** {quoted}: nothing that was looked for is about {name}{looked}.", False
 
 
-def _lead(found: Sequence[AnyFinding]) -> str:
-    worst = found[0].severity
-    if worst in (Severity.CRITICAL, Severity.HIGH):
+_RANK = {severity: rank for rank, severity in enumerate(Severity)}
+
+
+def _lead(found: Sequence[AnyFinding], asked: NamedBehaviour) -> str:
+    """Yes only by what shows it in the first place: a rule's other tactics are what it may be about."""
+    severe = [one for one in found if one.severity in (Severity.CRITICAL, Severity.HIGH)]
+    if any(map(asked.is_shown_by, severe)):
         return "**Yes:**"
-    return "**Possibly:**" if worst is Severity.MEDIUM else "**Only weak signs:**"
+    is_notable = severe or any(one.severity is Severity.MEDIUM for one in found)
+    return "**Possibly:**" if is_notable else "**Only weak signs:**"
 
 
 SHOWN = 4

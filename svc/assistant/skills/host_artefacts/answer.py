@@ -6,11 +6,14 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
+import msgspec
+
 from svc.assistant.file_types.host_forms import LABELS
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
 from svc.assistant.log_readers.host.record import TraceKind, basename
 from svc.assistant.log_readers.shown_times import time_words
 from svc.assistant.skills.answer_parts import EXCERPT_CHARS, MAX_FACTS, READ, Fold, place_words
+from svc.assistant.skills.host_artefacts.circumstances import circumstances
 from svc.assistant.skills.host_artefacts.findings import (
     ArtefactRow,
     FailedLoginSource,
@@ -115,6 +118,15 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     return " ".join([*_bolded(asked), _nothing(summaries)]).strip() if asked else _nothing(summaries, is_first=True)
 
 
+def told_of(question: str, findings: Sequence[AnyFinding]) -> str:
+    """What the artefact records about one question, in one or two sentences; "" if it asks nothing that it records."""
+    summaries = [finding.facts for finding in with_facts(findings, HostSummary)]
+    if not summaries or not sum(summary.rows for summary in summaries):
+        return ""
+    asked = _asked(findings, msgspec.structs.replace(summaries[0], **asked_fields(question)))
+    return " ".join(_bolded(asked)) if asked else ""
+
+
 def _is_answer(sentence: str, summary: HostSummary) -> bool:
     """Whether a sentence answers a yes/no question about a name or a trait, which the signs do not."""
     return bool(summary.traits or summary.stated) and sentence.startswith(("Yes:", "No:"))
@@ -122,7 +134,7 @@ def _is_answer(sentence: str, summary: HostSummary) -> bool:
 
 def _is_listing(summary: HostSummary) -> bool:
     """Whether the question asks for rows rather than for a judgement."""
-    return bool(summary.topics) and not summary.is_yes_no
+    return bool(summary.topics or summary.asks) and not summary.is_yes_no
 
 
 def _bolded(sentences: list[str]) -> list[str]:
@@ -186,6 +198,8 @@ def _asked(findings: Sequence[AnyFinding], summary: HostSummary) -> list[str]:
     chosen = [topic for topic in summary.topics if topic in listed]
     if opened := _port_sentence(listed, summary):
         return [opened]
+    if summary.asks and (told := circumstances(listed, summary, *_meant(findings, listed, summary))):
+        return told
     if described := _trait_sentences(listed, summary):
         return described
     named = _named_sentences(listed, summary, chosen)
@@ -219,6 +233,16 @@ def _asked(findings: Sequence[AnyFinding], summary: HostSummary) -> list[str]:
         kinds = ", ".join(_PLURALS[TraceKind(one)][1] for one in summary.records[:4])
         return [f"Cannot tell: a {escape(summary.form)} does not record {wanted}; it records {kinds}."]
     return []
+
+
+def _meant(
+    findings: Sequence[AnyFinding], listed: dict[str, HostActivity], summary: HostSummary
+) -> tuple[list[ArtefactRow], list[HostSign]]:
+    """The rows with a name of the question, and the signs of an attack if it is about these."""
+    rows = [row for one in listed.values() for row in one.rows]
+    named = [row for row in rows if any(_has_name(row, name) for name in summary.names)]
+    signs = [one.facts for one in with_facts(findings, HostSign)] if summary.asks_signs else []
+    return named, signs
 
 
 _SHOWN_BY = {
@@ -588,4 +612,5 @@ SECTION = Section(
     facts=facts,
     folds=folds,
     next_steps=next_steps,
+    told=told_of,
 )

@@ -67,6 +67,10 @@ class HostSummary(Facts, frozen=True, kw_only=True, tag="host_summary"):
     """Words of the question that must be names: if no row has them, the answer says so."""
     left_out: list[str]
     """Names that the question leaves out ("besides root")."""
+    asks: list[str] = msgspec.field(default_factory=list)
+    """Which circumstances the question asks for: "when", "as whom"."""
+    asks_signs: bool = False
+    """Whether the question is about what is suspicious in the artefact."""
 
 
 class HostActivity(Facts, frozen=True, kw_only=True, tag="host_activity"):

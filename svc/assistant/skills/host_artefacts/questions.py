@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from svc.assistant.log_readers.host.record import TraceKind
+from svc.assistant.skills.host_artefacts.circumstances import circumstances_of, is_about_signs
 
 _TOPICS: tuple[tuple[tuple[TraceKind, ...], str], ...] = (
     ((TraceKind.FAILED_LOGIN,), r"\bfail\w*|\bbrut\w*|\bguess\w*|\bspray\w*|\brefused\b|\brejected\b"),
@@ -14,7 +15,7 @@ _TOPICS: tuple[tuple[tuple[TraceKind, ...], str], ...] = (
         (TraceKind.LOGIN,),
         (
             r"\blog(?:ged)?[- ]?(?:in|on)s?\b|\bsign(?:ed)?[- ]?(?:in|on)s?\b|\bsessions?\b|\bgot in\b"
-            r"|\bconnected\b"
+            r"|\bconnected\b|\bwho (?:was|were|is|has been|had been) (?:on|in)\b|\b(?:come|came) from\b"
         ),
     ),
     ((TraceKind.LOGOUT,), r"\blog(?:ged)?[- ]?(?:out|off)\b|\bsession(?:s)? end\w*"),
@@ -25,6 +26,7 @@ _TOPICS: tuple[tuple[tuple[TraceKind, ...], str], ...] = (
             r"own|at|with|on)\b|\brun(?:once)? keys?\b"
             r"|\bservices?\b|\bscheduled?\b|\bcron\w*|\bjobs?\b|\btasks?\b|\bunits?\b|\bstart-?up\b|\bat "
             r"(?:boot|log-?[io]n)\b|\btimers?\b"
+            r"|\bwhat (?:does|do|will|would|is|are|gets?)\b[^?]{0,30}\b(?:start|run|launch|execut)\w*"
         ),
     ),
     ((TraceKind.RUNNING,), r"\brunning\b|\bprocess(?:es)?\b|\bpids?\b"),
@@ -247,6 +249,8 @@ def asked_fields(question: str) -> dict[str, object]:
         "traits": [one.name for one, asks in _TRAITS if asks.search(question)],
         "stated": _stated(question),
         "left_out": [found[1].lower() for found in _LEFT_OUT.finditer(question)],
+        "asks": circumstances_of(question),
+        "asks_signs": is_about_signs(question),
     }
 
 

@@ -23,6 +23,18 @@ class RecordTime(msgspec.Struct, frozen=True):
     time: str
 
 
+class LargestRecord(msgspec.Struct, frozen=True, kw_only=True):
+    """A record with more bytes, or of longer duration, than the others."""
+
+    amount: int
+    columns: str
+    """The columns that were added up."""
+    source: str
+    destination: str
+    account: str
+    time: str
+
+
 class AskedRecords(Facts, frozen=True, kw_only=True, tag="asked_records"):
     """The records that a question is about."""
 
@@ -46,3 +58,7 @@ class AskedRecords(Facts, frozen=True, kw_only=True, tag="asked_records"):
     """Sums of the columns with bytes and with seconds."""
     times: list[RecordTime]
     """Times of the first record beside its own, and how often a program ran."""
+    largest: list[LargestRecord]
+    """Those with the most bytes or seconds, if the question asks for them; the evidence is of these."""
+    by_source: list[RecordValue]
+    """Sums of the same by source, the largest first."""

@@ -15,6 +15,7 @@ import msgspec
 from svc.assistant.findings import Confidence, Facts, Finding, Severity
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.asked.findings import AskedRecords, RecordTime, RecordValue
+from svc.assistant.skills.events.asked.largest import LargestRecords
 from svc.assistant.skills.events.evidence import Place, Span
 from svc.untrusted.markup import plural
 
@@ -53,9 +54,13 @@ _PORTS = {
     "winrm": "5985",
     "vnc": "5900", "mssql": "1433", "mysql": "3306",
 }  # fmt: skip
+_METHODS = {"upload": "PUT", "delete": "DELETE"}
+"""By the first letters of a word: the method of a request that means the same."""
+_METHOD_COLUMN = re.compile(r"(?:^|\.)(?:csmethod|method|httpmethod|requestmethod|verb)$")
 _PORT_COLUMN = re.compile(r"^(?:dstport|destinationport|id\.respp|dport|dpt|dp|destination\.port|destport)$")
 
 
+_HAS_VALUE = ""  # in place of a word, in the key of a group
 COUNTRY_IS = "country="
 """Begins a word that a column with a country must equal: ``country=ru,russia``."""
 _COUNTRY_COLUMN = re.compile(
@@ -69,7 +74,9 @@ class RecordQuestion(msgspec.Struct, frozen=True, kw_only=True):
 
     ``columns`` are patterns of the names of columns by what they hold, the best first. ``outcome``: only records that
     say ``allowed`` or ``blocked``; "" for all. ``is_not_blocked``: not those that say ``blocked``.
-    ``is_of_logins``: only logins.
+    ``is_of_logins``: only logins. ``largest``: ``bytes``, ``sent``, ``received`` or ``seconds``, of which the
+    records with the most are asked for; ``is_outward``: only those to the Internet. ``needs_value``: records with a
+    value of one of the columns go before those without.
     """
 
     clause: str
@@ -77,13 +84,17 @@ class RecordQuestion(msgspec.Struct, frozen=True, kw_only=True):
     outcome: str = ""
     is_not_blocked: bool = False
     is_of_logins: bool = False
+    largest: str = ""
+    is_outward: bool = False
+    needs_value: bool = False
     columns: dict[str, tuple[str, ...]] = {}
 
 
 class _RecordGroup:
     """The records with the same words."""
 
-    def __init__(self) -> None:
+    def __init__(self, question: RecordQuestion) -> None:
+        self.largest = LargestRecords(question.largest, is_outward=question.is_outward)
         self.span = Span(limit=3, is_slim=True)
         self.values: dict[str, Counter[str]] = {}
         self.outcomes: Counter[str] = Counter()
@@ -92,6 +103,7 @@ class _RecordGroup:
 
     def merge(self, other: _RecordGroup) -> None:
         self.span.merge(other.span)
+        self.largest.merge(other.largest)
         for what, counts in other.values.items():
             self.values.setdefault(what, Counter()).update(counts)
         self.outcomes.update(other.outcomes)
@@ -104,6 +116,7 @@ class _HeldBy:
 
     def __init__(self, names: Sequence[str], wanted: Mapping[str, Sequence[re.Pattern[str]]]) -> None:
         named = [(name, _plain(name)) for name in names]
+        self.named = named
         self.columns = {
             what: [name for pattern in patterns for name, column in named if _is_column(pattern, column)]
             for what, patterns in wanted.items()
@@ -112,6 +125,7 @@ class _HeldBy:
         self.sums = [name for name, column in named if _BYTES.search(column) or _SECONDS.search(column)]
         self.times = [name for name, column in named if _TIME_COLUMN.search(column)]
         self.countries = [name for name, column in named if _COUNTRY_COLUMN.search(column)]
+        self.methods = [name for name, column in named if _METHOD_COLUMN.search(column)]
         self.ports = [name for name, column in named if _PORT_COLUMN.match(column)]
 
 
@@ -150,19 +164,23 @@ class AskedCollector:
         found = frozenset(word for word, pattern in self._words if _has(word, pattern, text, event, layout))
         countries = {event.fields[name].lower() for name in layout.countries}
         found |= {word for word, names in self._countries.items() if names & countries}
+        held = [(what, value) for what, names in layout.columns.items() for value in _values(event, what, names)]
+        if held and self._question.needs_value:
+            found |= {_HAS_VALUE}
         group = self._groups.get(found)
         if group is None:
             if len(self._groups) >= MAX_GROUPS:
                 return
-            group = self._groups[found] = _RecordGroup()
+            group = self._groups[found] = _RecordGroup(self._question)
         group.span.add(event)
-        for what, names in layout.columns.items():
-            for value in _values(event, what, names):
-                counts = group.values.setdefault(what, Counter())
-                if len(counts) < MAX_VALUES or value in counts:
-                    counts[value] += 1
+        for what, value in held:
+            counts = group.values.setdefault(what, Counter())
+            if len(counts) < MAX_VALUES or value in counts:
+                counts[value] += 1
         if outcome:
             group.outcomes[outcome] += 1
+        if self._question.largest:
+            group.largest.add(event, layout.named)
         _add_amounts(group, event, layout)
 
     def _layout(self, event: Event) -> _HeldBy:
@@ -181,7 +199,7 @@ class AskedCollector:
         best = max(map(len, self._groups))
         if not best and self._question.words and not (self._countries or self._question.columns):
             return  # no record has a word of the question
-        chosen = _RecordGroup()
+        chosen = _RecordGroup(self._question)
         for words, group in self._groups.items():
             if len(words) == best:
                 chosen.merge(group)
@@ -200,14 +218,17 @@ class AskedCollector:
             outcomes=[RecordValue(*one.partition(": ")[::2], n) for one, n in _top(chosen.outcomes)],
             amounts=[RecordValue("sum", column, n) for column, n in _top(chosen.amounts)],
             times=chosen.times,
+            largest=chosen.largest.records,
+            by_source=chosen.largest.by_source,
         )
+        shown = chosen.largest.events or chosen.span.events
         about = f" with {', '.join(used)}" if used else ""
         yield Finding(
             title=f"{plural(count, 'record')}{about}",
             severity=Severity.INFO,
             confidence=Confidence.HIGH,
             why="the question asks for these records",
-            evidence=tuple(place.evidence(event) for event in chosen.span.events),
+            evidence=tuple(place.evidence(event) for event in shown),
             facts=facts,
         )
 
@@ -234,7 +255,10 @@ def _has(word: str, pattern: re.Pattern[str], text: str, event: Event, layout: _
     if pattern.search(text):
         return True
     port = _PORTS.get(word)
-    return port is not None and any(event.fields[name] == port for name in layout.ports)
+    if port is not None and any(event.fields[name] == port for name in layout.ports):
+        return True
+    method = _METHODS.get(word[:6])
+    return method is not None and any(event.fields[name] == method for name in layout.methods)
 
 
 def _plain(name: str) -> str:
@@ -258,12 +282,18 @@ def _values(event: Event, what: str, names: Sequence[str]) -> list[str]:
             return [one[:MAX_VALUE_CHARS] for one in value.split("\n") if one]
     if what == "host" and event.host:
         return [event.host]
-    message = event.fields.get("message", "") if what == "source" else ""
-    return list(dict.fromkeys(_IN_TEXT.findall(message[:MAX_VALUE_CHARS])))
+    in_text = _IN_TEXTS.get(what)
+    if in_text is None:
+        return []
+    return list(dict.fromkeys(in_text.findall(event.fields.get("message", "")[:MAX_VALUE_CHARS])))
 
 
 _UNSET = frozenset({"-", "N/A", "None"})
-_IN_TEXT = re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)")
+_IN_TEXTS = {
+    "source": re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)"),
+    "domain": re.compile(r"\b(?:https?|ftp)://[^\s'\"<>]{1,250}"),
+}
+"""What a message tells without a column of its own."""
 
 
 def _is_column(pattern: re.Pattern[str], column: str) -> bool:

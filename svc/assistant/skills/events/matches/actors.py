@@ -18,6 +18,13 @@ _FIELDS = {
     "proxy": ("cs-username", "c-ip"),
 }
 """By the category of an event: the fields that hold the account, the address, the action and its target."""
+_TARGET_FIELDS = (
+    "target.alternateId", "targetResources.userPrincipalName", "targetResources.displayName",
+    "parameters.USER_EMAIL", "parameters.GROUP_EMAIL", "parameters.doc_title", "requestParameters.userName",
+    "requestParameters.bucketName", "requestParameters.groupName", "requestParameters.roleName",
+    "resource.labels.bucket_name", "objectRef.name", "user", "repo",
+)  # fmt: skip
+"""Where audit logs name what an action was done to, if the reader of the log did not; the most particular first."""
 _OF_ACCOUNTS = (4720, 4722, 4723, 4724, 4725, 4726, 4738, 4740, 4741, 4742, 4743, 4767)
 _OF_MEMBERS = (4728, 4729, 4732, 4733, 4746, 4747, 4751, 4752, 4756, 4757, 4761, 4762)
 _OF_WINDOWS: dict[int, tuple[str, ...]] = {
@@ -58,7 +65,7 @@ class Actors:
         if not event.category and "Action" not in fields:
             return
         for found, name in zip((self.accounts, self.addresses, self.actions, self.targets), names, strict=False):
-            _note(found, fields.get(name, ""))
+            _note(found, fields.get(name, "") if name != "Target" else _target_of(event))
 
     def _add_of_windows(self, event: Event, targets: tuple[str, ...]) -> None:
         _note(self.accounts, event.fields.get("SubjectUserName", ""))
@@ -86,6 +93,15 @@ class SidNames:
     def name(self, target: str) -> str:
         """The name of an identifier; what is no known identifier stays as it is."""
         return self._names.get(target, target)
+
+
+def _target_of(event: Event) -> str:
+    fields = event.fields
+    if found := fields.get("Target", ""):
+        return found
+    actor = fields.get("User", "")
+    held = (fields.get(name, "") for name in _TARGET_FIELDS)
+    return next((value for value in held if value and value != actor), "")
 
 
 def _note(found: dict[str, None], value: str) -> None:

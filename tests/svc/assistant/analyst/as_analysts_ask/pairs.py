@@ -87,7 +87,7 @@ _MADE: dict[str, Callable[[], bytes]] = {
 
 
 def pairs_of(half: str) -> Iterator[Pair]:
-    """The pairs of ``open`` or ``held``."""
+    """The pairs of one of the sets, by the name of its file."""
     listed = tomllib.loads((Path(__file__).parent / f"{half}.toml").read_text(encoding="utf-8"))
     for one in listed["evidence"]:
         content = _MADE[one["made"]]() if "made" in one else one["text"].encode()
