@@ -83,12 +83,21 @@ async def _outcome(client: NotebookClient, limits: Limits, watch: _Watch) -> tup
     return Status.OK, ""
 
 
+def is_cancelled() -> bool:
+    """Whether the current task was cancelled, even if a library caught that.
+
+    Up to Python 3.11, ``asyncio.wait_for`` drops a cancel that comes in the moment in which its task ends
+    (python/cpython#86296).
+    """
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
+
+
 async def _execute(client: NotebookClient) -> None:
     try:
         await client.async_execute()
     except DeadKernelError as error:
-        task = asyncio.current_task()
-        if task is not None and task.cancelling():  # nbclient takes every cancel for a kernel's death
+        if is_cancelled():  # nbclient takes every cancel for a kernel's death
             raise asyncio.CancelledError from error
         raise
 
@@ -123,6 +132,8 @@ class _Watch:
         self._index: int | None = None
 
     def begin(self, cell: NotebookNode, cell_index: int) -> None:
+        if is_cancelled():
+            raise asyncio.CancelledError
         self._begun, self._index = time.monotonic(), cell_index
 
     def end(self, cell: NotebookNode, cell_index: int, execute_reply: Mapping[str, Mapping[str, object]]) -> None:

@@ -19,6 +19,7 @@ from svc_jupyter.answers.redaction import redact, redact_all
 from svc_jupyter.report import export
 from svc_jupyter.report.cases import Case
 from svc_jupyter.report.content.evidence import EvidenceBook
+from svc_jupyter.report.engine import is_cancelled
 from svc_jupyter.report.errors import ExportError
 from svc_jupyter.report.executor import Executor
 from svc_jupyter.report.folder import FolderError
@@ -83,6 +84,8 @@ class Sweep:
         self, executor: Executor, waiting: Iterator[tuple[Case, CaseRecord]], max_failures: int | None
     ) -> None:
         for case, record in waiting:
+            if is_cancelled():
+                raise asyncio.CancelledError
             if max_failures is not None and self._failures >= max_failures:
                 return
             await self._one(executor, case, record)
@@ -162,9 +165,8 @@ def _ends_run(error: BaseException) -> bool:
 
     A library's own cancellation concerns one case; so does a panic of one, which is not an Exception.
     """
-    task = asyncio.current_task()
-    is_cancelled = isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling() > 0
-    return is_cancelled or isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit)
+    is_ours = isinstance(error, asyncio.CancelledError) and is_cancelled()
+    return is_ours or isinstance(error, KeyboardInterrupt | SystemExit | GeneratorExit)
 
 
 def _reason(error: BaseException) -> str:

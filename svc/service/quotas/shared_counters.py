@@ -155,7 +155,8 @@ class PostgresCounters:
         has_failed = False
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._wake.wait(), RENEW_SECONDS)
+                async with asyncio.timeout(RENEW_SECONDS):
+                    await self._wake.wait()
             is_renewal = not self._wake.is_set()
             self._wake.clear()
             if is_renewal:

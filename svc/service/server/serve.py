@@ -219,7 +219,8 @@ class Server(uvicorn.Server):
         hurrying = asyncio.create_task(self._watch_for_hurry())
         if self._is_terminated:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._running.hurry.wait(), self._running.service.settings.drain_seconds)
+                async with asyncio.timeout(self._running.service.settings.drain_seconds):
+                    await self._running.hurry.wait()
         if self._options.connection_file is not None:
             self._options.connection_file.unlink(missing_ok=True)
         for server in self.servers:

@@ -104,7 +104,8 @@ class OpenStreams:
             end(stream.outbox, STOPPING, reason)
             if stream is not streams[-1] and not hurry.is_set():
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(hurry.wait(), SPREAD_SECONDS / len(streams))
+                    async with asyncio.timeout(SPREAD_SECONDS / len(streams)):
+                        await hurry.wait()
         for stream in self._open - set(streams):  # opened meanwhile
             end(stream.outbox, STOPPING, reason)
 

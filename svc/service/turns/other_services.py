@@ -82,7 +82,8 @@ class OtherServices:
                 if now is None or now.state != TurnState.RUNNING or until():
                     return now
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(news.event.wait(), LOOK_SECONDS)
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await news.event.wait()
                 await asyncio.sleep(PAUSE_SECONDS)
         finally:
             self.bus.unsubscribe(turn.session_id, news)
@@ -138,7 +139,8 @@ class OtherServices:
             self.wake()
             while (reply := await self.store.take_reply(request_id)) is None:
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(waker.wait(), LOOK_SECONDS)
+                    async with asyncio.timeout(LOOK_SECONDS):
+                        await waker.wait()
                 waker.clear()
         return reply
 

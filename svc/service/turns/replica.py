@@ -139,7 +139,8 @@ class Replica:
     async def _look_again(self) -> None:
         while True:
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._waker.wait(), min(LOOK_SECONDS, self._lease_seconds / 4))
+                async with asyncio.timeout(min(LOOK_SECONDS, self._lease_seconds / 4)):
+                    await self._waker.wait()
             self._waker.clear()
             await self._look()
 

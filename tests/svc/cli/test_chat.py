@@ -28,6 +28,7 @@ from tests.support.live import wait_until
 
 pty = pytest.importorskip("pty", reason="a terminal of POSIX")
 ESCAPES = re.compile(r"\x1b(?:\[[0-9;?]*[A-Za-z]|[=>])")
+BRACKETED_PASTE = "\x1b[?2004h"  # prompt_toolkit turns it on with the keyboard
 
 
 @pytest.fixture
@@ -156,6 +157,15 @@ class Terminal:
         seen, found, self.text = ESCAPES.sub("", self.text).partition(text)
         return seen + found
 
+    def wait_for_new_prompt(self) -> None:
+        """Wait until the prompt reads keys, not only until the old one is drawn again."""
+        end = time.monotonic() + 60
+        while BRACKETED_PASTE not in self.text:
+            assert time.monotonic() < end, self.text
+            assert self._read(), self.text
+        self.text = self.text.partition(BRACKETED_PASTE)[2]
+        self.wait_for("svc>")
+
     def end(self) -> int:
         """The exit code, once the program has ended."""
         end = time.monotonic() + 60
@@ -208,7 +218,7 @@ def test_in_a_terminal_ctrl_c_cancels_the_question_and_ctrl_d_leaves(terminal):
     shown.type("half a line")
     shown.wait_for("half a line")
     shown.type("\x03")
-    shown.wait_for("svc>")
+    shown.wait_for_new_prompt()  # before it, the terminal itself takes Ctrl-D for an end of a line
     shown.type("\x04")
 
     assert shown.end() == 0

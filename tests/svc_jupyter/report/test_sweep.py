@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -10,10 +12,17 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
+import nbclient
 import nbformat
 import pytest
 
+from svc_jupyter.report.cases import Case
+from svc_jupyter.report.engine import Limits
+from svc_jupyter.report.executor import Job, LocalExecutor
+from svc_jupyter.report.outcome import CellRun
+from svc_jupyter.report.parameters import Parameters
 from tests.support.reports import Ran, assert_whole, cases_in, run_report
 
 SVC = str(Path(sys.executable).with_name("svc"))
@@ -123,6 +132,36 @@ def test_a_signal_ends_the_run_truthfully_and_resume_completes_it(number: int, c
     (folder / "awake").touch()
     assert sweep(folder, "--resume").returncode == 0
     assert statuses_of(folder) == ["ok"] * 3
+
+
+def test_a_cancel_that_a_library_drops_ends_the_run_at_the_next_cell(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    """As ``asyncio.wait_for`` does up to Python 3.11, if the cell ends in the moment of the signal."""
+    code = nbformat.v4.new_code_cell
+    notebook = nbformat.v4.new_notebook(cells=[code("import pathlib"), code("pathlib.Path('went-on').touch()")])
+    running: list[asyncio.Task[None]] = []
+
+    async def wait_for(output: asyncio.Task[None], _: float) -> None:
+        await output
+        running[0].cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
+
+    async def run_case() -> None:
+        job = Job(notebook=notebook, folder=tmp_path, environment={}, limits=Limits())
+        async with LocalExecutor(job, jobs=1, total=1) as executor:
+            await executor.run(Case("0", Parameters({}, ())), ended.append)
+
+    async def run() -> None:
+        running.append(asyncio.create_task(run_case()))
+        with pytest.raises(asyncio.CancelledError):
+            await running[0]
+
+    ended: list[CellRun] = []
+    monkeypatch.setattr(nbclient.client, "asyncio", SimpleNamespace(**vars(asyncio) | {"wait_for": wait_for}))
+    asyncio.run(run())
+
+    assert [cell.is_ok for cell in ended] == [True]
+    assert not (tmp_path / "went-on").exists()
 
 
 def test_a_second_run_into_the_same_folder_is_refused(folder: Path):

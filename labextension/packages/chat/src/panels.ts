@@ -231,7 +231,8 @@ export function landing(
               ({ title, prompt }) =>
                 html`<li>
                   <button type="button" @click=${() => pick(prompt)}>
-                    <strong dir="auto">${oneLine(title, 120)}</strong><span dir="auto">${oneLine(prompt.replaceAll("```", ""), 160)}</span>
+                    <strong dir="auto">${oneLine(title, 160)}</strong
+                    ><span dir="auto">${oneLine(prompt.replace(/`/g, ""), 160)}</span>
                   </button>
                 </li>`,
             )}

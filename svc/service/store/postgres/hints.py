@@ -110,7 +110,8 @@ class PostgresHints:
     async def _send_all(self, connection: Any) -> None:  # noqa: ANN401  # asyncpg has no types
         while not self._is_closed or self._pending.is_set():
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(self._pending.wait(), LOOK_SECONDS)
+                async with asyncio.timeout(LOOK_SECONDS):
+                    await self._pending.wait()
             if not self._pending.is_set():
                 await connection.execute("SELECT 1")
                 continue
