@@ -15,8 +15,9 @@ SHOTS = Path(__file__).parent / "shots"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What fails in a browser is tried once more, and the report says so. The first of those that want npm's packages may
-    have to wait for them.
+    """What fails in a browser is tried once more, and the report says so.
+
+    The first of those that want npm's packages may have to wait for them.
     """
     for item in items:
         if item.path.parent == Path(__file__).parent:
