@@ -14,10 +14,10 @@ TITLE = "coverage"  # of the source message
 class InputCoverage(msgspec.Struct, frozen=True, kw_only=True):
     """How far one input was read: a file, an archive member, or the text of the question.
 
-    ``state`` is ``read``, ``partly read`` or ``not examined``. ``understood`` of ``total`` units were read; ``reason``
-    says why the others were not. ``skill`` names the tool that read most of it, ``findings`` counts those of all tools.
-    ``not_covered`` says what such an input may hold that no tool looked for. ``size`` is in bytes, ``label`` the type
-    detected from the content.
+    ``state`` is ``read``, ``partly read`` or ``not examined``. ``understood`` of ``total`` units were read, or of more
+    if ``total_is_minimum``; ``reason`` says why the others were not. ``skill`` names the tool that read most of it,
+    ``findings`` counts those of all tools. ``not_covered`` says what such an input may hold that no tool looked for.
+    ``size`` is in bytes, ``label`` the type detected from the content.
     """
 
     name: str
@@ -33,6 +33,7 @@ class InputCoverage(msgspec.Struct, frozen=True, kw_only=True):
     findings: int = 0
     size: int = 0
     label: str = ""
+    total_is_minimum: bool = False
 
 
 class ClauseCoverage(msgspec.Struct, frozen=True, kw_only=True):

@@ -143,6 +143,8 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True, tag="coverage"):
     """What this kind of input may hold that the tool does not look for: "no rule covers firewall logs"."""
     is_cut: bool = False
     """Whether a limit kept the end of the input from the tool: what was not found may be there."""
+    total_is_minimum: bool = False
+    """Whether there may be more units than ``total``: what a limit cut off could not be counted to its end."""
 
 
 class NameSort(StrEnum):

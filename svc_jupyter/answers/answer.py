@@ -137,7 +137,7 @@ class Answer:
         """How far each input was read: a list of dicts with ``.to_pandas()`` and ``.to_polars()``.
 
         Columns: name, state, read_as, unit, understood, total, looked_for, not_covered, reason, skill, findings, size,
-        label. Empty if it is unknown.
+        label, total_is_minimum. Empty if it is unknown.
         """
         return Table(coverage_rows(self.messages), COVERAGE_COLUMNS)
 

@@ -56,6 +56,7 @@ class InputOutcome(msgspec.Struct, frozen=True, kw_only=True):
     findings: int = 0
     size: int = 0
     label: str = ""
+    total_is_minimum: bool = False
 
 
 class ClauseOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -217,7 +218,14 @@ def _input_outcome(
         findings=findings,
         size=size,
         label=label,
+        total_is_minimum=coverage.total_is_minimum,
     )
+
+
+def extent(read: Coverage | InputOutcome) -> str:
+    """How far an input was read: ``1,204 of 1,300 lines``, ``1,204 of at least 5,000 lines``."""
+    least = "at least " if read.total_is_minimum else ""
+    return f"{read.understood:,} of {least}{plural(read.total, read.unit)}"
 
 
 def unread_reason(coverage: Coverage) -> str:

@@ -17,6 +17,7 @@ from svc.assistant.analyst.contract import (
     InputOutcome,
     InputState,
     SkillResult,
+    extent,
     unread_reason,
 )
 from svc.assistant.analyst.correlation.story import Story, story
@@ -205,7 +206,7 @@ def _read_in_part(contract: Contract) -> list[str]:
     partly = [one for one in contract.inputs if one.state is InputState.PARTLY_READ]
     if not partly:
         return []
-    listed = "; ".join(f"{code_span(one.name, limit=80)} ({_extent(one)})" for one in partly[:NAMED_INPUTS])
+    listed = "; ".join(f"{code_span(one.name, limit=80)} ({_how_far(one)})" for one in partly[:NAMED_INPUTS])
     further = f"; {len(partly) - NAMED_INPUTS:,} more, see below" if len(partly) > NAMED_INPUTS else ""
     return [f"**Read in part:** {listed}{further}."]
 
@@ -216,21 +217,21 @@ def _inputs_read(contract: Contract) -> list[Fold]:
         [one] = contract.inputs
         if one.state is InputState.NOT_EXAMINED:
             return []
-        text = f"{code_span(one.name, limit=80)} as {escape(one.read_as)}: {_extent(one)}; {_search(one)}."
+        text = f"{code_span(one.name, limit=80)} as {escape(one.read_as)}: {_how_far(one)}; {_search(one)}."
         return [Fold(title="What was read", text=text)]
     rows = [
-        (code_span(one.name, limit=120), escape(one.read_as or one.state.value), _extent(one), f"{one.findings:,}")
+        (code_span(one.name, limit=120), escape(one.read_as or one.state.value), _how_far(one), f"{one.findings:,}")
         for one in sorted(contract.inputs, key=lambda one: one.state is not InputState.NOT_EXAMINED)
     ]
     title = f"What was read: {plural(len(rows), 'input')}"
     return [Fold(title=title, headers=("Input", "Read as", "How far", "Findings"), rows=rows, rest="answer.coverage")]
 
 
-def _extent(one: InputOutcome) -> str:
+def _how_far(one: InputOutcome) -> str:
     """``1,204 of 1,204 lines``, or why the input was not examined."""
     if one.state is InputState.NOT_EXAMINED:
         return f"not examined: {escape(one.reason)}"
-    return f"{one.understood:,} of {plural(one.total, one.unit)}"
+    return extent(one)
 
 
 def _search(one: InputOutcome) -> str:
@@ -327,7 +328,7 @@ def repeats(result: SkillResult, sentence: str) -> bool:
 def searched(results: Sequence[SkillResult]) -> str:
     """What tools looked for, and in how much: "failed and accepted logins in 41 of 41 lines; …"."""
     read = [one for result in results for _, one in result.coverage if one.understood]
-    listed = dict.fromkeys(f"{one.looked_for} in {one.understood:,} of {plural(one.total, one.unit)}" for one in read)
+    listed = dict.fromkeys(f"{one.looked_for} in {extent(one)}" for one in read)
     return "; ".join(list(listed)[:NAMED_INPUTS])
 
 
@@ -337,9 +338,9 @@ def _searched(result: SkillResult) -> str:
 
 def _nothing_found(result: SkillResult, where: str) -> str:
     read = [one for _, one in result.coverage if one.understood]
-    extent = ", ".join(f"{one.understood:,} of {plural(one.total, one.unit)}" for one in read[:4])
+    how_far = ", ".join(map(extent, read[:4]))
     limits = "; ".join(dict.fromkeys(escape(one.not_covered) for one in read if one.not_covered))
-    return f"**Nothing found** in {where}: looked for {_searched(result)} in {extent}" + (
+    return f"**Nothing found** in {where}: looked for {_searched(result)} in {how_far}" + (
         f"; {limits}." if limits else "."
     )
 

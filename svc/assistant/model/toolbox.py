@@ -17,7 +17,7 @@ import msgspec
 
 from svc.assistant.analyst import Analyst, render
 from svc.assistant.analyst import follow_up as history
-from svc.assistant.analyst.contract import Contract, SkillResult, contract_of, with_disabled
+from svc.assistant.analyst.contract import Contract, SkillResult, contract_of, extent, with_disabled
 from svc.assistant.analyst.matching import reads
 from svc.assistant.analyst.plan import GIVEN, PROMPT, QUOTED, Call, DisabledSkill, Plan, PlannedSkill, question_of
 from svc.assistant.findings import AnyFinding, Coverage, Finding, InstructionText
@@ -236,8 +236,7 @@ def _extent(read: Coverage) -> str:
     if not read.understood:
         return f"NOT EXAMINED: 0 of {plural(read.total, read.unit)} understood; it says nothing about this input."
     limits = f" Not covered: {read.not_covered}." if read.not_covered else ""
-    units = plural(read.total, read.unit)
-    return f"Read {read.understood:,} of {units} as {read.read_as}; looked for {read.looked_for}.{limits}"
+    return f"Read {extent(read)} as {read.read_as}; looked for {read.looked_for}.{limits}"
 
 
 def _add_known_evidence(evidence_index: EvidenceIndex, turn: Turn) -> None:

@@ -351,7 +351,7 @@ class _InputFile:
         self._long_lines = 0
         self._first_long = 0
         self._gaps: list[Gap] = []
-        self._is_cut = self._is_stop_noted = False
+        self._is_cut = self._is_stop_noted = self._is_end_unknown = False
         self._whole: BinaryIO = stream
 
     def give_up(self, reason: str, end: int) -> None:
@@ -432,6 +432,7 @@ class _InputFile:
                 f"the archive is damaged after {total:,} decompressed bytes ({_one_line(error)}); "
                 "the rest was not examined"
             )
+            self._is_end_unknown = True
         return b"".join(pieces)
 
     def _line(self) -> bytes:
@@ -439,6 +440,7 @@ class _InputFile:
             return self._stream.readline(MAX_LINE_BYTES)
         except _DAMAGE_ERRORS as error:
             self._cut(f"the archive is damaged ({_one_line(error)}); the rest was not examined")
+            self._is_end_unknown = True
             return b""
 
     def lines(self) -> Iterator[str]:
@@ -512,6 +514,7 @@ class _InputFile:
             return self._stream.read(_CHECKED_BYTES)
         except _DAMAGE_ERRORS as error:
             self._cut(f"the archive is damaged ({_one_line(error)}); the rest was not examined")
+            self._is_end_unknown = True
             return b""
 
     def _cut(self, text: str, *, is_passing: bool = False) -> None:
@@ -563,20 +566,30 @@ class _InputFile:
         else:
             rest = LineCounts(chain(self._unread, self._rest_of(self._stream, None)))
             more = {"line": rest.lines, "byte": rest.size, "character": rest.size}.get(coverage.unit)
-        return msgspec.structs.replace(coverage, total=coverage.total + max(more or 0, 1), is_cut=True)
+        total, is_minimum = coverage.total + max(more or 0, 1), more is None or self._is_end_unknown
+        return msgspec.structs.replace(coverage, total=total, is_cut=True, total_is_minimum=is_minimum)
 
     def _rest_of(self, stream: _Readable, most: int | None) -> Iterator[bytes]:
-        """The stream's content from here in UTF-8, up to ``most`` bytes of it, as far as there is time to count it."""
+        """The stream's content from here in UTF-8, up to ``most`` bytes of it, as far as there is time to count it.
+
+        If it ends early, the end is unknown.
+        """
         is_wide = self._encoding == "utf-16"
         decoder = codecs.getincrementaldecoder(self._wide)(errors="replace")
         limit = MAX_UNPACKED_BYTES if self.is_packed else self._size
         left = limit if most is None else most
         with contextlib.suppress(*_DAMAGE_ERRORS):
-            while left > 0 and (piece := stream.read(min(_PIECE_BYTES, left))):
+            while left > 0:
+                if not (piece := stream.read(min(_PIECE_BYTES, left))):
+                    return
                 left -= len(piece)
                 yield decoder.decode(piece).encode() if is_wide else piece
                 if self._budget is not None and self._budget.exceeded(COUNTING_SHARE):
+                    break
+            else:
+                if most is not None or not self.is_packed:
                     return
+        self._is_end_unknown = True
 
     def gaps(self) -> Iterator[Gap]:
         """What was skipped."""

@@ -113,12 +113,12 @@ def test_the_coverage_is_a_table_of_the_inputs():
 
     assert list(frame.columns) == [
         "name", "state", "read_as", "unit", "understood", "total", "looked_for", "not_covered", "reason", "skill",
-        "findings", "size", "label",
+        "findings", "size", "label", "total_is_minimum",
     ]  # fmt: skip
     assert frame.iloc[0].to_dict() == {
         "name": "a.log", "state": "not examined", "read_as": "", "unit": "", "understood": 0, "total": 4,
         "looked_for": "", "not_covered": "", "reason": "no line is known", "skill": "", "findings": 0, "size": 0,
-        "label": "",
+        "label": "", "total_is_minimum": False,
     }  # fmt: skip
     without = Answer(tuple(turn(EXAMINED)[2:]), "svc-1", "s1").coverage.to_polars()
     assert (len(without), list(without.columns)) == (0, list(frame.columns))

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import msgspec
 
 from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
+from svc.assistant.analyst.contract import extent
 from svc.assistant.analyst.follow_ups.conversation import not_understood
 from svc.assistant.analyst.follow_ups.known import Known
 from svc.assistant.analyst.follow_ups.reading import Ask, AskKind
@@ -25,7 +26,7 @@ from svc.assistant.skills.catalogue import skill_of_kind
 from svc.assistant.skills.skill import Skill
 from svc.assistant.spool import worst_first
 from svc.messages import AnswerStatus
-from svc.untrusted.markup import escape, plural
+from svc.untrusted.markup import escape
 
 
 def skills_that_ran(known: Known) -> set[str]:
@@ -152,7 +153,5 @@ def _severe(findings: Sequence[AnyFinding]) -> list[AnyFinding]:
 
 
 def _searched(known: Known) -> str:
-    listed = dict.fromkeys(
-        f"{one.looked_for} in {one.understood:,} of {plural(one.total, one.unit)}" for one in known.read
-    )
+    listed = dict.fromkeys(f"{one.looked_for} in {extent(one)}" for one in known.read)
     return "; ".join(list(listed)[:3])

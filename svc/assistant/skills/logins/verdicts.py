@@ -74,9 +74,18 @@ class _Case:
 
     @property
     def searched(self) -> str:
-        """How much was read: ``1,987 of 2,000 log lines``."""
+        """What was looked at: ``the 2,000 lines that were read``; a limit may have left out others."""
         lines = sum(summary.lines for summary in self.summaries)
-        return f"{self.log_lines:,} of {plural(lines, 'line')}"
+        were = "that was read" if lines == 1 else "that were read"
+        part = f"{self.log_lines:,} of " if self.log_lines != lines else ""
+        return f"{part}the {plural(lines, 'line')} {were}"
+
+    @property
+    def extent(self) -> str:
+        """How much was read: ``2,000 lines``, ``1,987 of 2,000 lines``."""
+        lines = sum(summary.lines for summary in self.summaries)
+        part = f"{self.log_lines:,} of " if self.log_lines != lines else ""
+        return f"{part}{plural(lines, 'line')}"
 
 
 def accepted_logins(findings: Sequence[AnyFinding]) -> list[Finding[AuthSuccess]]:
@@ -140,7 +149,7 @@ def _extent(case: _Case) -> str:
     ]
     aside = f"; not counted as logins: {', '.join(others)}" if others else ""
     when = f", {periods}" if periods else ""
-    return f"{READ}{case.searched}, {login_lines:,} of them about logins{named}{more}{when}{aside}."
+    return f"{READ}{case.extent}, {login_lines:,} of them about logins{named}{more}{when}{aside}."
 
 
 def _period(summary: AuthSummary) -> str:

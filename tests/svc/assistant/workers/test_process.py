@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import gzip
 import io
+import random
 
 import pytest
 
 from svc.assistant.analyst import render
-from svc.assistant.analyst.contract import SkillResult
+from svc.assistant.analyst.contract import SkillResult, extent
 from svc.assistant.analyst.plan import Plan
 from svc.assistant.findings import Coverage, Gap, InputKind
 from svc.assistant.skills.catalogue import SKILLS
@@ -32,7 +33,21 @@ def test_coverage_counts_what_was_cut_off(monkeypatch: pytest.MonkeyPatch, unit:
     completed = source.complete(coverage(unit, seen))
 
     assert (completed.understood, abs(completed.total - total) <= 1) == (seen, True)
+    assert completed.total_is_minimum == (unit == "mail")  # which only reading would count
     assert list(source.gaps()) == [Gap(text="only the first 1,000 bytes were examined", in_headline=True)]
+
+
+def test_what_could_not_be_counted_to_its_end_is_the_least(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(process, "MAX_TEXT_BYTES", 1_000)
+    damaged = gzip.compress(random.Random(0).randbytes(200_000).hex().encode())[:100_000]
+    source = process._InputFile(io.BytesIO(damaged))
+    assert isinstance(source.content(InputKind.TEXT), str)
+
+    completed = source.complete(coverage("byte", 1_000))
+
+    assert completed.total > 1_000
+    assert completed.total_is_minimum
+    assert extent(completed) == f"1,000 of at least {completed.total:,} bytes"
 
 
 def test_coverage_of_a_whole_file_stays():

@@ -251,9 +251,9 @@ def test_what_is_no_log_is_not_examined(lines: list[str], question: str):
 def test_a_log_in_which_only_cron_wrote_was_searched():
     read = coverage(CRON)
     assert (read.understood, read.total, read.read_as) == (200, 200, "Linux authentication log")
-    assert SECTION.verdict(findings(CRON)) == "**No failed and no accepted login in 200 of 200 lines.**"
+    assert SECTION.verdict(findings(CRON)) == "**No failed and no accepted login in the 200 lines that were read.**"
     assert SECTION.verdict(findings(CRON, "Did anyone get in?")).startswith(
-        "**No: no failed and no accepted login in 200"
+        "**No: no failed and no accepted login in the 200 lines"
     )
 
 
