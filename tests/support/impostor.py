@@ -55,7 +55,16 @@ def serve_quietly(connection):
         pass
 is_6 = manner == "relay6"
 family = socket.AF_INET6 if is_6 else socket.AF_INET
-listener = socket.create_server(("::1" if is_6 else "127.0.0.1", port), family=family)
+def listen():
+    end = time.monotonic() + 30
+    while True:
+        try:
+            return socket.create_server(("::1" if is_6 else "127.0.0.1", port), family=family)
+        except OSError:  # a connection of another program may have the port for a moment
+            if time.monotonic() > end:
+                raise
+            time.sleep(0.1)
+listener = listen()
 open(ready, "w").write(str(listener.getsockname()[1]))
 while True:
     threading.Thread(target=serve_quietly, args=(listener.accept()[0],), daemon=True).start()

@@ -1,7 +1,7 @@
 """Pass HTTP requests about unlogged sessions on to the service that holds them. Facts: docs/how_to/postgresql.md.
 
-Each is sent once: where the connection is lost after that, nobody knows what was done, and the client is told so (502).
-Only a request that was certainly not sent is answered with 503, which clients repeat.
+Each is sent once: where the connection is lost after that, nobody knows what was done, and the client gets a 502 that
+says so. Only a request that was certainly not sent is answered with 503, which clients repeat.
 """
 
 from __future__ import annotations

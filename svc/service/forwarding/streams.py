@@ -125,7 +125,7 @@ class _Passage:
             await self._websocket.send_text(frame if isinstance(frame, str) else frame.decode())
 
     async def _close(self) -> None:
-        """Close the client's connection as this service wants, or as the other one did."""
+        """Close the client's connection with this service's own code, or else with that of the other one."""
         if self._websocket.client_state != WebSocketState.CONNECTED:
             return
         code, reason = self._outbox.close_code, self._outbox.close_reason

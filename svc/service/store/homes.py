@@ -22,7 +22,7 @@ class Home(msgspec.Struct, frozen=True):
 
 
 class SessionElsewhereError(SessionNotFoundError):
-    """The session, if it exists, is in the memory of another service; whoever can, passes the request on to it."""
+    """The session, if it exists, is in the memory of another service. What can pass the request on does so."""
 
     def __init__(self, session_id: str, home: Home) -> None:
         super().__init__(
@@ -32,7 +32,7 @@ class SessionElsewhereError(SessionNotFoundError):
 
 
 class Homes(Protocol):
-    """Knows the homes of unlogged sessions. A home whose lease has ended is none."""
+    """Knows the homes of unlogged sessions. A home ends with its lease."""
 
     async def claim(self, session_id: str, user_id: str) -> Home | None:
         """Make this service the session's home; returns another that is its home already, or None."""

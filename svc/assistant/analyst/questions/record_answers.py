@@ -11,6 +11,7 @@ from svc.assistant.analyst.questions.record_questions import (
     COUNT,
     DURATION,
     EXTERNAL,
+    LISTS,
     OUTCOME_LET,
     OUTCOME_STOPPED,
     WHEN,
@@ -65,7 +66,9 @@ def absent_columns(clause: str, findings: Sequence[AnyFinding]) -> str:
     asked = record_question(clause)
     held = with_facts(of_kind(findings, kind_of(AskedRecords)), AskedRecords)
     mine = [one.facts for one in held if one.facts.clause == clause]
-    if asked is None or not asked.columns or is_polar(clause) or not mine or any(one.values for one in mine):
+    if asked is None or not asked.columns or asked.is_mention or is_polar(clause) or not LISTS.search(clause):
+        return ""
+    if not mine or any(one.values for one in mine):
         return ""
     if any(asks.search(clause) for asks in (COUNT, AMOUNT, DURATION, WHEN)) or measured_by(clause):
         return ""
@@ -84,7 +87,7 @@ def mentions_of(clause: str, findings: Sequence[AnyFinding]) -> str:
     return " ".join(map(_mention, told[:3]))
 
 
-MIN_WORDS = 0.6  # of the words of a clause that records must have to be told as possibly what it asks for
+MIN_WORDS = 0.6  # of the words of a clause must be in records that are mentioned as possibly what it asks for
 
 
 def _mention(found: Finding[AskedRecords]) -> str:

@@ -70,7 +70,7 @@ SUCCEEDED = re.compile(
     re.IGNORECASE,
 )
 _FAILED = re.compile(r"\bfail\w*|\bunsuccessful\w*", re.IGNORECASE)
-_LISTS = re.compile(r"\b(?:which|what|who|whose|how many|list|show|any)\b", re.IGNORECASE)
+LISTS = re.compile(r"\b(?:which|what|who|whose|whom|where|how many|list|show|any)\b", re.IGNORECASE)
 COUNT = re.compile(r"\bhow (?:many|often)\b|\bnumber of\b|\brun ?count\b|\bcount\b", re.IGNORECASE)
 AMOUNT = re.compile(
     r"\bhow (?:much|big)\b|\bmost (?:data|traffic|bytes)\b|\bbiggest\b|\blargest\b|\btop talkers?\b|\bvolume\b",
@@ -410,7 +410,11 @@ def record_question(clause: str) -> RecordQuestion | None:
         return RecordQuestion(clause=clause, words=tuple(words), columns={what: _names()[what] for what in named})
     is_login = _LOGINS.search(clause) is not None and not asks_success(clause)
     asks = any(asked.search(clause) for asked in _ASKS) or asks_outcome(clause) or bool(measured_by(clause))
-    columns = _columns_of(clause) if _ASKS_COLUMN.search(clause) or asks else {}
+    may_name = asks or _ASKS_COLUMN.search(clause) is not None
+    columns = _columns_of(clause) if may_name else {}
+    is_mention = may_name and not columns and _is_mention(clause)
+    if is_mention:
+        columns = {what: _names()[what] for what in ("account", "source", "destination")}
     counts = COUNT.search(clause) is not None and bool(_words_of(clause))
     if not columns and not asks:
         return _mention_question(clause)
@@ -432,6 +436,7 @@ def record_question(clause: str) -> RecordQuestion | None:
         needs_value=not (about or asks) and not _OF_ALL_RECORDS.issuperset(columns),
         is_outward=bool(largest) and _OUTWARD.search(clause) is not None,
         columns=columns,
+        is_mention=is_mention,
     )
 
 
@@ -487,8 +492,8 @@ def _outcome_of(clause: str) -> str:
     if is_polar(clause) or (OUTCOME_LET.search(clause) and OUTCOME_STOPPED.search(clause)):
         return ""
     if OUTCOME_STOPPED.search(clause) or _FAILED.search(clause):
-        return "blocked" if _LISTS.search(clause) else ""
-    return "allowed" if OUTCOME_LET.search(clause) and _LISTS.search(clause) else ""
+        return "blocked" if LISTS.search(clause) else ""
+    return "allowed" if OUTCOME_LET.search(clause) and LISTS.search(clause) else ""
 
 
 def _columns_of(clause: str) -> dict[str, tuple[str, ...]]:
@@ -506,8 +511,6 @@ def _columns_of(clause: str) -> dict[str, tuple[str, ...]]:
         name = word.lower()
         if not found and content_words(name):
             found[name] = (rf"{re.escape(name.rstrip('s'))}s?(?:_?(?:name|id))?", rf"{re.escape(name)}\.name")
-    if not found and _is_mention(clause):
-        return {what: _names()[what] for what in ("account", "source", "destination")}
     return found
 
 
@@ -521,7 +524,7 @@ def _is_mention(clause: str) -> bool:
 
 
 _REQUEST = re.compile(
-    r"\b(?:extract|summar\w*|explain|decode|describe|analy[sz]e|analysis|inspect|triage|review|investigate|check|map|score|rate"
+    r"\b(?:happen(?:s|ed)?|extract|summar\w*|explain|decode|describe|analy[sz]e|analysis|inspect|triage|review|investigate|check|map|score|rate"
     r"|compare|identify|classify|convert|defang|timeline|evidence|next|why|how|hi|hello|thanks?|indicators?|iocs?|report)\b",
     re.IGNORECASE,
 )

@@ -80,7 +80,7 @@ def _of_signs(listed: Mapping[str, HostActivity], signs: Sequence[HostSign]) -> 
 
 
 def _when(rows: Sequence[ArtefactRow], listed: Mapping[str, HostActivity], summary: HostSummary) -> str:
-    """The schedules of rows, or that no row states a time; "" if rows have times, which are told with them."""
+    """The schedules of rows, or that no row states a time; "" if rows have times, which are shown with them."""
     if any(row.time for row in rows):
         return ""
     starts = [(row, words) for row in rows if (words := starts_words(row))]

@@ -65,7 +65,7 @@ async def test_nothing_is_left_of_a_session_used_at_another_service(
         while (await read(socket))["state"] != "end":
             pass
     with second.http() as http:
-        assert [one["id"] for one in http.get("/session/list").json()] == [session_id, control]
+        assert {one["id"] for one in http.get("/session/list").json()} == {session_id, control}
     logs = "".join(service.log_file.read_text() for service in cluster.services)
     assert first.key not in logs
     assert traces.found() == []

@@ -76,7 +76,8 @@ class RecordQuestion(msgspec.Struct, frozen=True, kw_only=True):
     say ``allowed`` or ``blocked``; "" for all. ``is_not_blocked``: not those that say ``blocked``.
     ``is_of_logins``: only logins. ``largest``: ``bytes``, ``sent``, ``received`` or ``seconds``, of which the
     records with the most are asked for; ``is_outward``: only those to the Internet. ``needs_value``: records with a
-    value of one of the columns go before those without.
+    value of one of the columns go before those without. ``is_mention``: the clause only names something ("smb
+    traffic?"), and ``columns`` are those that every log may have.
     """
 
     clause: str
@@ -87,6 +88,7 @@ class RecordQuestion(msgspec.Struct, frozen=True, kw_only=True):
     largest: str = ""
     is_outward: bool = False
     needs_value: bool = False
+    is_mention: bool = False
     columns: dict[str, tuple[str, ...]] = {}
 
 

@@ -91,7 +91,7 @@ class SidNames:
             self._names.setdefault(sid, name)
 
     def name(self, target: str) -> str:
-        """The name of an identifier; what is no known identifier stays as it is."""
+        """The name of a known identifier; anything else stays as it is."""
         return self._names.get(target, target)
 
 
