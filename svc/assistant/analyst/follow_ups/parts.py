@@ -37,7 +37,7 @@ class PartAnswer:
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.answer = Answer(markdown="", status=AnswerStatus.NOT_ANSWERED)
+        self.answer: Answer = Answer(markdown="", status=AnswerStatus.NOT_ANSWERED)
         self._sources: list[Step] = []
 
     def take(self, step: Step | Answer) -> Step | None:
