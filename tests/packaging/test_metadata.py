@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -128,12 +129,16 @@ def test_a_second_build_has_the_same_bytes(dist: Path, tmp_path: Path):
 
 @pytest.mark.slow
 def test_two_sdists_have_the_same_bytes(tmp_path: Path, built: None):
+    """Of one copy: tests that run beside this one may write to the checkout."""
+    copy = shutil.copytree(
+        ROOT, tmp_path / "copy", ignore=shutil.ignore_patterns("node_modules", ".git", "__pycache__")
+    )
     for name, mask in (("one", 0o022), ("two", 0o077)):
         script = (
             f"import os, sys; os.umask({mask}); from hatchling.builders.sdist import SdistBuilder; "
             "list(SdistBuilder(sys.argv[1]).build(directory=sys.argv[2]))"
         )
-        subprocess.run([sys.executable, "-c", script, ROOT, tmp_path / name], check=True, capture_output=True)
+        subprocess.run([sys.executable, "-c", script, copy, tmp_path / name], check=True, capture_output=True)
     (one,), (two,) = (list((tmp_path / name).iterdir()) for name in ("one", "two"))
     assert one.read_bytes() == two.read_bytes()
 
