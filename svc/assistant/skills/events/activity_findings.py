@@ -7,6 +7,9 @@ from typing import Literal
 import msgspec
 
 from svc.assistant.findings import Facts
+from svc.untrusted.markup import plural
+
+MAX_HOSTS = 10_000  # of a scan, which are told apart
 
 
 class AddressConnections(msgspec.Struct, frozen=True):
@@ -74,7 +77,7 @@ class PortScan(Facts, frozen=True, kw_only=True, tag="port_scan"):
     source: str
     shape: Literal["vertical", "horizontal"]
     hosts: int
-    """Hosts tried: those with many ports, or those with this port."""
+    """Hosts tried: those with many ports, or those with this port; if they are 10,000, at least so many."""
     targets: list[str]
     """Those with the most ports first, at most 20."""
     ports: int
@@ -87,6 +90,11 @@ class PortScan(Facts, frozen=True, kw_only=True, tag="port_scan"):
     first: str | None
     last: str | None
     per_minute: float | None
+
+
+def hosts_words(count: int) -> str:
+    """``25 hosts``, or ``at least 10,000 hosts``, where more were not told apart."""
+    return f"at least {plural(count, 'host')}" if count >= MAX_HOSTS else plural(count, "host")
 
 
 class BeaconSearch(Facts, frozen=True, kw_only=True, tag="beacon_search"):

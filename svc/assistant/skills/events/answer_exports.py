@@ -15,6 +15,7 @@ from svc.assistant.skills.events.activity_findings import (
     ProductAlert,
     ProxySummary,
     UnusualLogin,
+    hosts_words,
 )
 from svc.assistant.skills.events.answer_tables import Table, TitledTable, placed_excerpt, time_words, titled_folds
 from svc.untrusted.defang import defang_text
@@ -98,9 +99,7 @@ def _search_words(searched: BeaconSearch, beacons: Sequence[Beaconing]) -> str:
 def _scan_words(scan: PortScan) -> str:
     source = code_span(defang_text(scan.source))
     if scan.shape == "horizontal":
-        return (
-            f"{source} tried port {scan.tried[0]} on {plural(scan.hosts, 'host')} ({plural(scan.attempts, 'attempt')})"
-        )
+        return f"{source} tried port {scan.tried[0]} on {hosts_words(scan.hosts)} ({plural(scan.attempts, 'attempt')})"
     target = code_span(defang_text(scan.targets[0]))
     more = f" and of {scan.hosts - 1:,} more" if scan.hosts > 1 else ""
     allowed = f", {scan.allowed:,} allowed" if scan.allowed else ""

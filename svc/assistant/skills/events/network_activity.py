@@ -13,11 +13,13 @@ from collections.abc import Iterator
 from svc.assistant.findings import Confidence, Facts, Finding, Severity
 from svc.assistant.sigma.event import Event, seconds_of, without_fields
 from svc.assistant.skills.events.activity_findings import (
+    MAX_HOSTS,
     AddressConnections,
     DeniedTraffic,
     NetworkSummary,
     PortConnections,
     PortScan,
+    hosts_words,
 )
 from svc.assistant.skills.events.evidence import Place, Span
 
@@ -29,23 +31,45 @@ REPEATED = 50  # denials between two addresses: more than retries of one program
 DENIED_BEFORE = 5  # denials before an allowed connection is worth a finding
 MAX_PAIRS = 100_000
 MAX_SWEEPS = 100_000  # sources with a port
-MAX_SET = 1_000  # ports of a pair, hosts of a sweep
+FEW_PORTS = 200  # of a pair, kept as numbers; more are kept as bits
+MAX_PORT = 65_535
 MAX_LISTED = 100
 _WELL_KNOWN = 1_024
 _CATEGORIES = frozenset({"firewall", "network_connection"})
 
 
+_Ports = set[int] | frozenset[int] | bytearray  # a bytearray has a bit for each port
 _NO_PORTS: frozenset[int] = frozenset()
+
+
+def _with(ports: _Ports, port: int) -> _Ports:
+    if isinstance(ports, frozenset):
+        return {port}
+    if isinstance(ports, set):
+        ports.add(port)
+        if len(ports) <= FEW_PORTS:
+            return ports
+        known, ports = ports, bytearray(MAX_PORT // 8 + 1)
+        for one in known:
+            ports[one >> 3] |= 1 << (one & 7)
+    ports[port >> 3] |= 1 << (port & 7)
+    return ports
+
+
+def _numbers(ports: _Ports) -> set[int] | frozenset[int]:
+    if isinstance(ports, bytearray):
+        return {port for port in range(MAX_PORT + 1) if ports[port >> 3] & 1 << (port & 7)}
+    return ports
 
 
 class _Pair:
     """Connections from one address to another."""
 
-    __slots__ = ("allowed", "allowed_after", "allowed_port", "denied", "failed", "others", "span")
+    __slots__ = ("_failed", "_others", "allowed", "allowed_after", "allowed_port", "denied", "span")
 
     def __init__(self) -> None:
-        self.failed: set[int] | frozenset[int] = _NO_PORTS  # most pairs need one of the sets
-        self.others: set[int] | frozenset[int] = _NO_PORTS
+        self._failed: _Ports = _NO_PORTS  # most pairs need one of the sets
+        self._others: _Ports = _NO_PORTS
         self.denied = self.allowed = 0
         self.allowed_after: Event | None = None
         self.allowed_port: int | None = None
@@ -53,19 +77,27 @@ class _Pair:
 
     def add_port(self, port: int, *, is_failed: bool) -> None:
         """Remember a port that was tried."""
-        ports = self.failed if is_failed else self.others
-        if isinstance(ports, set):
-            if len(ports) < MAX_SET:
-                ports.add(port)
-        elif is_failed:
-            self.failed = {port}
+        if is_failed:
+            self._failed = _with(self._failed, port)
         else:
-            self.others = {port}
+            self._others = _with(self._others, port)
+
+    @property
+    def failed(self) -> set[int] | frozenset[int]:
+        """The ports that were denied, or that a rule logged."""
+        return _numbers(self._failed)
+
+    @property
+    def tried(self) -> set[int] | frozenset[int]:
+        """All ports that were tried."""
+        return self.failed | _numbers(self._others)
 
     @property
     def is_scanned(self) -> bool:
         """Whether so many ports were tried that it is a scan."""
-        tried = self.failed | self.others
+        if len(self._others) + len(self._failed) < SCANNED_PORTS:
+            return False
+        tried = self.tried
         known = sum(1 for port in tried if port < _WELL_KNOWN)
         return len(self.failed) >= SCANNED_PORTS or known >= WELL_KNOWN_PORTS or len(tried) >= ANY_PORTS
 
@@ -153,7 +185,7 @@ class NetworkActivity:
                 return
             sweep = self._sweeps[source, port] = _Sweep()
         sweep.span.add(event)
-        if len(sweep.hosts) < MAX_SET:
+        if len(sweep.hosts) < MAX_HOSTS:
             sweep.hosts.add(destination)
 
     def findings(self, place: Place) -> list[Finding[Facts]]:
@@ -171,15 +203,15 @@ class NetworkActivity:
             if pair.is_scanned:
                 by_source.setdefault(source, []).append((destination, pair))
         for source, targets in by_source.items():
-            targets.sort(key=lambda item: -len(item[1].failed | item[1].others))
+            targets.sort(key=lambda item: -len(item[1].tried))
             target, pair = targets[0]
-            tried = sorted(pair.failed | pair.others)
+            tried, failed = sorted(pair.tried), pair.failed
             denied, allowed = sum(one.denied for _, one in targets), sum(one.allowed for _, one in targets)
             what = f"{len(tried):,} ports of {target}" + (f" and {len(targets) - 1:,} more" if targets[1:] else "")
             yield Finding(
                 title=f"port scan by {source}: {what}",
-                severity=Severity.MEDIUM if pair.failed else Severity.LOW,
-                confidence=Confidence.HIGH if len(pair.failed) >= SCANNED_PORTS else Confidence.MEDIUM,
+                severity=Severity.MEDIUM if failed else Severity.LOW,
+                confidence=Confidence.HIGH if len(failed) >= SCANNED_PORTS else Confidence.MEDIUM,
                 why="One address tried many ports of a host, to find services that it can reach.",
                 evidence=tuple(place.evidence(event) for event in pair.span.events),
                 techniques=("T1046",),
@@ -207,7 +239,7 @@ class NetworkActivity:
                 widest[source] = port, sweep
         for source, (port, sweep) in widest.items():
             yield Finding(
-                title=f"port scan by {source}: port {port} on {len(sweep.hosts):,} hosts",
+                title=f"port scan by {source}: port {port} on {hosts_words(len(sweep.hosts))}",
                 severity=Severity.MEDIUM,
                 why="One address tried the same port on many hosts, to find those that offer a service.",
                 evidence=tuple(place.evidence(event) for event in sweep.span.events),
@@ -285,7 +317,7 @@ class NetworkActivity:
 
 
 def _port(text: str | None) -> int | None:
-    return int(text) if text and text.isdecimal() and len(text) <= 5 else None
+    return port if text and text.isdecimal() and len(text) <= 5 and (port := int(text)) <= MAX_PORT else None
 
 
 def _per_minute(span: Span) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import random
 from collections.abc import Iterator
 from itertools import product
 
@@ -193,6 +194,25 @@ def test_memory_is_bounded_by_pairs_and_the_rest_is_counted(monkeypatch):
     rows = (netfilter(n, f"203.0.113.{n}", 40_000, TARGET, 22, False) for n in range(200))
     [summary] = [one.facts for one in findings(lines(rows)) if one.kind == "network_summary"]
     assert (summary.connections, summary.untold) == (200, 190)
+
+
+def test_ports_are_counted_exactly_also_if_all_are_tried():
+    order = list(range(65_536))
+    random.Random(0).shuffle(order)
+    pair = network_activity._Pair()
+    for tried, port in enumerate(order, 1):
+        pair.add_port(port, is_failed=port % 3 == 0)
+        if tried in (14, 150, 400, 65_536):
+            assert sorted(pair.tried) == sorted(order[:tried])
+            assert sorted(pair.failed) == sorted(port for port in order[:tried] if port % 3 == 0)
+
+
+@pytest.mark.parametrize(("hosts", "words"), [(9_999, "9,999 hosts"), (10_050, "at least 10,000 hosts")])
+def test_a_sweep_of_very_many_hosts_is_told_as_at_least_so_many(hosts: int, words: str):
+    rows = [netfilter(n, SCANNER, 40_000, f"198.51.{n >> 8}.{n & 255}", 3389, False) for n in range(hosts)]
+    [scan] = [one for one in findings(lines(rows)) if one.kind == "port_scan"]
+    assert scan.title == f"port scan by {SCANNER}: port 3389 on {words}"
+    assert f"tried port 3389 on {words} ({hosts:,} attempts)" in opening(SECTION, [scan])
 
 
 ASA_LOGINS = [
