@@ -9,7 +9,7 @@ import msgspec
 from svc.assistant.findings import Facts
 from svc.untrusted.markup import plural
 
-MAX_HOSTS = 10_000  # of a scan, which are told apart
+MAX_HOSTS = 10_000  # of a scan; more are not told apart
 
 
 class AddressConnections(msgspec.Struct, frozen=True):
