@@ -7,17 +7,20 @@ that the extra ``test`` installs.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import contextlib
 import itertools
 import os
 import pwd
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import time
 from collections.abc import Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
@@ -40,8 +43,24 @@ def programs() -> Path:
     found = [Path(chosen)] if chosen else [*in_path, *reversed(debian), *_wheel()]
     for folder in found:
         if (folder / "initdb").exists() and (folder / "postgres").exists():
-            return folder
+            return _runnable(folder)
     raise AssertionError('no PostgreSQL: `pip install ".[test]"` installs one, or name its folder in SVC_TEST_POSTGRES')
+
+
+@cache
+def _runnable(folder: Path) -> Path:
+    """The folder, or a copy of it that every user may enter: for root, the server runs as another user."""
+    if os.geteuid() != 0 or all(parent.stat().st_mode & stat.S_IXOTH for parent in folder.parents):
+        return folder
+    copy = Path(tempfile.mkdtemp(prefix="svc-postgres-programs-"))
+    atexit.register(shutil.rmtree, copy, ignore_errors=True)
+    copy.chmod(0o755)
+    installed, package = folder.parent, folder.parent.parent
+    shutil.copytree(installed, copy / package.name / installed.name, symlinks=True)
+    libraries = package.with_name(f"{package.name}.libs")  # of a wheel, found by their place
+    if libraries.exists():
+        shutil.copytree(libraries, copy / libraries.name)
+    return copy / package.name / installed.name / folder.name
 
 
 def _wheel() -> list[Path]:
