@@ -171,8 +171,10 @@ def of_records(clause: Clause, findings: Sequence[AnyFinding], *, is_whole: bool
 
 
 def of_absent(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
-    """That no record states what a clause asks for; None if one does, or if the clause asks for no column, or about a
-    value: where that is found is the better answer.
+    """That no record states what a clause asks for.
+
+    None if a record does, if the clause asks for no column, or if it names a value: then it is answered with the places
+    where that value is found.
     """
     sentence = "" if names_in(clause, findings) else absent_columns(clause.text, findings)
     if not sentence:
