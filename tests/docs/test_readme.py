@@ -12,7 +12,7 @@ TEXT = (pages.ROOT / "README.md").read_text("utf-8")
 def test_the_first_two_sh_blocks_are_the_two_commands():
     assert [text.strip() for text in examples.texts("README.md", "sh")] == [
         "pip install . && svc report run notebooks/01_ask.ipynb",
-        'pip install ".[test]" && python tests/browser/chromium.py && pytest',
+        'python -m pip install --upgrade pip && pip install ".[test]" && python tests/browser/chromium.py && pytest',
     ]
 
 
