@@ -64,6 +64,8 @@ _WEAK = (Severity.LOW, Severity.INFO)
 
 ALSO_TECHNIQUES = 3
 _WEAK_ALONE = "Matches of low severity alone"
+# What a rule says if its author knows of none; the last three are what the public Sigma rules write.
+_NO_FALSE_POSITIVES = frozenset({"none known", "none", "unknown", "unlikely"})
 _NO_LEADS = ("No ", "None ", "Whether ", _WEAK_ALONE)
 """Begin sentences of one search that found nothing, or little, which do not answer for the others."""
 
@@ -346,7 +348,8 @@ def _checks(findings: Sequence[AnyFinding]) -> list[str]:
 
 def _check(place: str, hits: Sequence[Finding[RuleHit]]) -> str:
     rules = ", ".join(code_span(hit.title, limit=90) for hit in hits)
-    benign = dict.fromkeys(one.removesuffix(".") for hit in hits for one in hit.facts.false_positives[:1])
+    stated = [one.removesuffix(".") for hit in hits for one in hit.facts.false_positives[:1]]
+    benign = dict.fromkeys(one for one in stated if one.lower() not in _NO_FALSE_POSITIVES)
     known = f" Known {'false positives' if len(benign) > 1 else 'false positive'}: {escape('; '.join(benign))}."
     return f"Check {place} ({rules}) with the system's owner.{known if benign else ''}"
 

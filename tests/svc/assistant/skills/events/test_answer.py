@@ -158,3 +158,12 @@ def test_accepted_logons_are_named_without_any_failure():
     body = as_sections(SECTION.folds(found))
     assert "**1 accepted logon**" in body
     assert "First (UTC)" in body
+
+
+def test_a_rule_without_known_false_positives_claims_none():
+    pipe = event(17, 1, channel=SYSMON, Image=r"C:\Users\ann\kekeo.exe", PipeName=r"\kekeo_tsssp_endpoint")
+    planned = event(1102, 9, SubjectUserName="ann")
+    steps = SECTION.next_steps(findings(pipe, planned))
+    assert any("credential dumping tool" in step for step in steps)
+    assert not any("None known" in step for step in steps)
+    assert any("Known false positive: An administrator who archives the log manually." in step for step in steps)
