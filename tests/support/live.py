@@ -24,7 +24,7 @@ from svc.service.access.key_admin import create_key
 from svc.service.app import build
 from svc.service.clock import elapsed_seconds
 from svc.service.server import serve
-from svc.service.sessions.folder_mark import MARK
+from svc.service.sessions.database_mark import MARK
 from svc.service.settings import Settings
 from svc.service.store.address import PostgresAddress
 from tests.support import ASSISTANTS
