@@ -403,7 +403,7 @@ def folder_of_files(database: Path | PostgresAddress, files: Path | None) -> Pat
     if isinstance(database, Path):
         return database.with_name(f"{database.name}.files")
     raise ConfigError(
-        f"{database} keeps no attached files; give a place for them with --files, such as file:///PATH or s3://BUCKET/PREFIX"
+        f"{database} keeps no attached files; give a place for them with --files file:///PATH or s3://BUCKET/PREFIX"
     )
 
 

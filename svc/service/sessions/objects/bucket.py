@@ -172,21 +172,20 @@ def open_bucket(address: ObjectAddress, environment: Mapping[str, str] = os.envi
         "allow_http": any(environment.get(name, "").lower() in ("true", "1") for name in _ALLOW_HTTP),
     }
     retries: RetryConfig = {"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=_RETRY_SECONDS)}
-    url = str(address)
+    options: dict[str, Any] = {"client_options": client, "retry_config": retries}
+    if address.scheme == "s3" and (profile := environment.get("AWS_PROFILE")):
+        options["credential_provider"] = _profile(profile)
+    if address.scheme == "az":
+        if not (account := environment.get("AZURE_STORAGE_ACCOUNT_NAME")):
+            raise ConfigError(f"{address} is in a storage account that is not named: set AZURE_STORAGE_ACCOUNT_NAME")
+        options["account_name"] = account
     try:
-        if address.scheme == "s3" and (profile := environment.get("AWS_PROFILE")):
-            store: ObjectStore = from_url(
-                url, client_options=client, retry_config=retries, credential_provider=_profile(profile)
-            )
-        else:
-            store = from_url(url, client_options=client, retry_config=retries)
-    except (BaseError, ValueError) as error:
-        hint = " Set AZURE_STORAGE_ACCOUNT_NAME" if "Account must be specified" in str(error) else ""
+        store: ObjectStore = from_url(str(address), **options)
+    except (BaseError, ValueError):
         raise ConfigError(
-            f"{address} cannot be opened: its keys, its account or its region in the environment are missing or not "
-            f"valid.{hint}"
+            f"{address} cannot be opened: what the environment says about its keys or its region is not valid"
         ) from None  # the cause may repeat them
-    return Bucket(store, url)
+    return Bucket(store, str(address))
 
 
 _ALLOW_HTTP = ("AWS_ALLOW_HTTP", "AZURE_ALLOW_HTTP", "GOOGLE_ALLOW_HTTP")

@@ -175,7 +175,7 @@ async def test_results_are_kept_with_the_file_and_erased_with_it(files: LoggedFi
     assert await results.find(name) is None
 
 
-async def test_the_place_of_another_database_is_refused(files: LoggedFiles, another: Open, store: SqliteStore):
+async def test_the_place_of_another_database_is_refused(files: LoggedFiles, another: Open, tmp_path: Path):
     """The place says whose it is; a database that has none is no reason to take it."""
     other = another()
     strange = SqliteStore(tmp_path / "strange.db")
