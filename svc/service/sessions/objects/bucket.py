@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
@@ -27,6 +28,7 @@ from obstore.store import from_url
 
 from svc.errors import ConfigError
 from svc.service.sessions.objects.address import ObjectAddress
+from svc.service.sessions.objects.profile import profile_options
 
 if TYPE_CHECKING:
     from obstore.store import ClientConfig, ObjectStore, RetryConfig
@@ -40,10 +42,11 @@ _RETRIES = 6
 _RETRY_SECONDS = 30.0  # a request of a user waits no longer, and is answered with 503
 _REQUEST_SECONDS = 60.0  # for PIECE_BYTES: 140 KB a second
 _CONNECT_SECONDS = 5.0
-_CODE = re.compile(r"<Code>(\w{1,60})</Code>|\"code\":\s*\"?(\w{1,60})")
+_CODE = re.compile(r"<Code>(\w{1,60})</Code>|\"code\":\s*\"([A-Za-z]\w{0,60})")
 _STATUS = re.compile(r"(?:status code:|with status) (\d{3})")
 _NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|specified bucket does not exist")
-_NO_CREDENTIALS = re.compile(r"(?i)169\.254\.|metadata\.google|/latest/(?:api/token|meta-data)|credential")
+_NO_KEYS = re.compile(r"169\.254\.|metadata\.google|/latest/(?:api/token|meta-data)|/metadata/identity")
+"""The machine's identity was asked for keys, because nothing else has any, and has none."""
 
 Failure = Literal["gone", "exists", "no_bucket", "denied", "refused", "unreachable"]
 
@@ -173,8 +176,8 @@ def open_bucket(address: ObjectAddress, environment: Mapping[str, str] = os.envi
     }
     retries: RetryConfig = {"max_retries": _RETRIES, "retry_timeout": timedelta(seconds=_RETRY_SECONDS)}
     options: dict[str, Any] = {"client_options": client, "retry_config": retries}
-    if address.scheme == "s3" and (profile := environment.get("AWS_PROFILE")):
-        options["credential_provider"] = _profile(profile)
+    if address.scheme == "s3":
+        options |= profile_options(environment, Path.home())
     if address.scheme == "az":
         if not (account := environment.get("AZURE_STORAGE_ACCOUNT_NAME")):
             raise ConfigError(f"{address} is in a storage account that is not named: set AZURE_STORAGE_ACCOUNT_NAME")
@@ -189,21 +192,6 @@ def open_bucket(address: ObjectAddress, environment: Mapping[str, str] = os.envi
 
 
 _ALLOW_HTTP = ("AWS_ALLOW_HTTP", "AZURE_ALLOW_HTTP", "GOOGLE_ALLOW_HTTP")
-
-
-def _profile(name: str) -> Any:  # noqa: ANN401  # boto3 has no types
-    try:
-        import boto3
-        from obstore.auth.boto3 import Boto3CredentialProvider
-    except ImportError:
-        raise ConfigError(
-            "AWS_PROFILE names a profile, and boto3, which reads profiles, is not installed: pip install boto3; or set "
-            "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY instead"
-        ) from None
-    try:
-        return Boto3CredentialProvider(boto3.Session(profile_name=name))
-    except Exception as error:  # noqa: BLE001  # of botocore, whose classes are made at run time
-        raise ConfigError(f"the profile of AWS_PROFILE cannot be used: {type(error).__name__}") from None
 
 
 @contextlib.contextmanager
@@ -225,11 +213,13 @@ def _translated() -> Iterator[None]:
 
 def _kind(text: str) -> Failure:
     status = _STATUS.search(text)
+    if _NO_KEYS.search(text):
+        return "denied"
     if _NO_BUCKET.search(text):
         return "no_bucket"
     if status is not None:
         return "unreachable" if status[1].startswith("5") or status[1] == "429" else "refused"
-    return "denied" if _NO_CREDENTIALS.search(text) else "refused" if "builder error" in text else "unreachable"
+    return "refused" if "builder error" in text else "unreachable"
 
 
 def _reason(kind: Failure, text: str) -> str:
@@ -237,7 +227,7 @@ def _reason(kind: Failure, text: str) -> str:
     code, status = _CODE.search(text), _STATUS.search(text)
     named = [f"status {status[1]}"] if status is not None else []
     named += [code[1] or code[2]] if code is not None else []
-    if kind == "denied" and not named:
+    if _NO_KEYS.search(text):
         return "no keys were found for it in the environment, in a profile or from the machine's identity"
     if "builder error" in text:
         return "its endpoint uses http, which is allowed only with AWS_ALLOW_HTTP=true"

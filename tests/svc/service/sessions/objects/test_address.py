@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from svc.service.sessions.objects.address import ObjectAddress, parse_files
 from svc.service.sessions.objects.bucket import open_bucket
 from svc.service.sessions.objects.keys import drop_secrets, secret_variables
 from svc.service.sessions.objects.opening import bucket_of, object_files_of
+from svc.service.sessions.objects.profile import profile_options
 from svc.service.settings import Settings
 from svc.service.store.sqlite import SqliteStore
 from tests.support.object_stores import memory_bucket
@@ -108,18 +110,83 @@ def test_google_needs_no_more_than_the_bucket():
     )
 
 
-def test_a_profile_is_read_by_boto3(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
-    (tmp_path / "credentials").write_text("[team]\naws_access_key_id = AKIA0\naws_secret_access_key = hunter2\n")
-    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", str(tmp_path / "credentials"))
-    monkeypatch.setenv("AWS_CONFIG_FILE", str(tmp_path / "config"))
-    monkeypatch.setenv("AWS_PROFILE", "nobody")
-    with pytest.raises(ConfigError, match="the profile of AWS_PROFILE cannot be used: ProfileNotFound"):
-        open_bucket(ADDRESS)
-    monkeypatch.setenv("AWS_PROFILE", "team")
-    assert "hunter2" not in repr(open_bucket(ADDRESS)._store)
-    monkeypatch.setitem(sys.modules, "boto3", None)
-    with pytest.raises(ConfigError, match="pip install boto3"):
-        open_bucket(ADDRESS)
+CREDENTIALS = """[default]
+aws_access_key_id = AKIA0
+aws_secret_access_key = first%hunter2
+[team]
+aws_access_key_id = AKIA1
+aws_secret_access_key = second
+aws_session_token = third
+region = eu-west-1
+[half]
+aws_access_key_id = AKIA2
+"""
+CONFIG = """[default]
+region = us-west-2
+[profile team]
+region = eu-central-1
+endpoint_url = https://s3.example.org
+[profile sso]
+sso_session = team
+"""
+FIRST = {"access_key_id": "AKIA0", "secret_access_key": "first%hunter2", "region": "us-west-2"}
+SECOND = {
+    "access_key_id": "AKIA1",
+    "secret_access_key": "second",
+    "session_token": "third",
+    "region": "eu-west-1",
+    "endpoint": "https://s3.example.org",
+}
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / ".aws").mkdir()
+    (tmp_path / ".aws" / "credentials").write_text(CREDENTIALS)
+    (tmp_path / ".aws" / "config").write_text(CONFIG)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("environment", "expected"),
+    [
+        ({}, FIRST),
+        ({"AWS_PROFILE": "team"}, SECOND),
+        ({"AWS_PROFILE": "team", "AWS_REGION": "x", "AWS_ENDPOINT_URL": "y"},
+         {key: SECOND[key] for key in ("access_key_id", "secret_access_key", "session_token")}),
+        ({"AWS_ACCESS_KEY_ID": "AKIA9"}, {}),
+        ({"AWS_WEB_IDENTITY_TOKEN_FILE": "/token"}, {}),
+        ({"AWS_PROFILE": "team", "AWS_ACCESS_KEY_ID": "AKIA9"}, SECOND),
+        ({"AWS_SHARED_CREDENTIALS_FILE": "/none", "AWS_CONFIG_FILE": "/none"}, {}),
+    ],
+)  # fmt: skip
+def test_a_profile_with_keys_is_read(home: Path, environment: dict[str, str], expected: dict[str, str]):
+    assert profile_options(environment, home) == expected
+
+
+@pytest.mark.parametrize(
+    ("profile", "expected"),
+    [("half", "has no keys in it"), ("sso", "has no keys in it"), ("nobody", "is not in the files of profiles")],
+)
+def test_a_profile_without_keys_is_refused_with_a_way_out(home: Path, profile: str, expected: str):
+    with pytest.raises(ConfigError, match=f"{expected}.*aws configure export-credentials"):
+        profile_options({"AWS_PROFILE": profile}, home)
+
+
+def test_a_damaged_file_of_profiles_shows_no_key(home: Path):
+    (home / ".aws" / "credentials").write_text("aws_secret_access_key = hunter2")
+    with pytest.raises(ConfigError, match="credentials cannot be read") as caught:
+        profile_options({}, home)
+    assert "hunter2" not in str(caught.value)
+
+
+def test_the_keys_of_a_profile_are_not_in_the_representation(home: Path, monkeypatch: pytest.MonkeyPatch):
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("HOME", str(home))
+    bucket = open_bucket(ADDRESS)
+    assert bucket._store.config["secret_access_key"] == "first%hunter2"
+    assert "hunter2" not in f"{bucket!r}{bucket._store!r}"
 
 
 def test_a_cache_that_the_largest_file_does_not_fit_into_is_refused(tmp_path: Path):
