@@ -1,7 +1,7 @@
 """An object store behind ``obstore``: what the service asks of it, and its failures in words that have no key in them.
 
 ``obstore`` repeats requests that failed on the way or with a 5xx, with growing pauses. Its messages have addresses,
-which may have a signature in them, so none is passed on or logged: what is said is made of the status and the
+which may have a signature in them, so none is passed on or logged: a failure is described by its status and the
 provider's error code. Facts: docs/how_to/postgresql.md, "Attached files in an object store".
 """
 

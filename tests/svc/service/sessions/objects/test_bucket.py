@@ -1,4 +1,4 @@
-"""What is said of a request that failed: what happened, and no address, which may have a signature in it."""
+"""A request that failed is described without its address, which may have a signature in it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ GENERIC = f"Generic store error: Error performing GET {SIGNED} in 1ms - "
          "its endpoint uses http, which is allowed only with AWS_ALLOW_HTTP=true"),
     ],
 )  # fmt: skip
-def test_a_failure_is_told_without_its_address(text: str, kind: str, reason: str):
+def test_a_failure_is_described_without_its_address(text: str, kind: str, reason: str):
     with pytest.raises(BucketError) as caught, bucket_module._translated():
         raise OSError(GENERIC + text)
     assert (caught.value.kind, str(caught.value)) == (kind, reason)
