@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby, islice
 from operator import attrgetter
-from pathlib import Path
 from typing import TypeVar, cast, overload
 
 import msgspec
@@ -236,14 +235,12 @@ def digest(pieces: Iterable[bytes]) -> str:
     return known.hexdigest()
 
 
-def read_file(source: Path | bytes, facts: Mapping[str, type[Facts]]) -> Sequence[AnyFinding]:
-    """The findings of a file, as ``file_pieces`` made it; of a kind that is not in ``facts`` they are left out.
+def read_file(data: bytes, facts: Mapping[str, type[Facts]]) -> Sequence[AnyFinding]:
+    """The findings of a file's content, as ``file_pieces`` made it, but for kinds that are not in ``facts``.
 
     Raises:
         ValueError: It is damaged, or another version wrote it.
-        OSError: It cannot be read.
     """
-    data = source if isinstance(source, bytes) else source.read_bytes()
     packed = []
     checked: set[str] = set()
     for member, block in findings_file.members(data):

@@ -5,12 +5,15 @@ Knows no HTTP and no store. ``svc/service/turns`` builds the Turn, runs the assi
 
 from __future__ import annotations
 
+import io
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Protocol
+from typing import IO, Protocol
 
 import msgspec
 
+from svc.errors import UnavailableError
 from svc.local_tools import LocalTool, LocalToolResult
 from svc.messages import AnswerStatus, MessageType, MimeType, State, TaskProgress, Toolset, Usage
 
@@ -26,8 +29,42 @@ class KeptResults(Protocol):
         """Keep data under a name of 64 hexadecimal digits, if there is room; what was used longest ago makes way."""
 
 
+class FileUnreadableError(UnavailableError):
+    """A file of the session could not be fetched; the text names it and says why."""
+
+
+class StoredFile(Protocol):
+    """A file that is in an object store. It is fetched when something reads it, and only then.
+
+    Both ways to read it raise FileUnreadableError if it cannot be fetched, or is not what was attached.
+    """
+
+    @property
+    def size(self) -> int:
+        """Its size in bytes."""
+        ...
+
+    @property
+    def is_packed(self) -> bool:
+        """Whether it is compressed, as its type says."""
+        ...
+
+    @property
+    def is_here(self) -> bool:
+        """Whether it has been fetched already."""
+        ...
+
+    def fetched(self) -> AbstractAsyncContextManager[Path]:
+        """Fetch it; the path may be read until the context ends."""
+        ...
+
+    def open(self) -> IO[bytes]:
+        """Fetch it and open it. Blocks, so call it in a thread, never in the event loop."""
+        ...
+
+
 class TurnFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of the session. ``source`` is its path, or its bytes if they may not be on disk.
+    """A file of the session. ``source`` is its path, its bytes if they may not be on disk, or a ``StoredFile``.
 
     ``name`` is the user's name for it: data, never a path to open. ``is_new``: not attached yet when an earlier
     question was asked. ``is_meant``: words such as "the log" mean it (docs/wire.md, "Files of a question").
@@ -39,7 +76,7 @@ class TurnFile(msgspec.Struct, frozen=True, kw_only=True):
     sha256: str
     mime_type: str
     label: str
-    source: Path | bytes
+    source: Path | bytes | StoredFile
     is_new: bool = True
     results: KeptResults | None = None
     is_meant: bool = False
@@ -184,3 +221,15 @@ class Assistant(Protocol):
 
     async def close(self) -> None:
         """Called once when the service stops, after the last turn."""
+
+
+def open_source(source: Path | bytes | StoredFile) -> IO[bytes]:
+    """Open a file's content for reading; a file in an object store is fetched. Blocks.
+
+    Raises:
+        FileUnreadableError: It is in an object store and cannot be fetched.
+        OSError: It is on disk and cannot be read.
+    """
+    if isinstance(source, bytes):
+        return io.BytesIO(source)
+    return source.open("rb") if isinstance(source, Path) else source.open()

@@ -13,10 +13,10 @@ from svc.cli.options import Command
 from svc.config import state_folder
 
 if TYPE_CHECKING:
+    from svc.service.sessions.objects.address import ObjectAddress
     from svc.service.store.address import PostgresAddress
 
 VARIABLE = "SVC_DATABASE_URL"
-_FILE = "file:///"
 
 
 def read_address(context: click.Context, parameter: click.Parameter, value: str) -> Path | PostgresAddress:
@@ -27,13 +27,11 @@ def read_address(context: click.Context, parameter: click.Parameter, value: str)
     return parse_address(value, is_visible=source == ParameterSource.COMMANDLINE)
 
 
-def read_folder(context: click.Context, parameter: click.Parameter, value: str | None) -> Path | None:
+def read_files(context: click.Context, parameter: click.Parameter, value: str | None) -> Path | ObjectAddress | None:
     """Read the value of ``--files``."""
-    if value is None:
-        return None
-    if not value.startswith(_FILE) or len(value) == len(_FILE):
-        raise click.BadParameter(f"{value} is not valid; it must be file:///PATH, such as file:///var/lib/svc/files")
-    return Path(value.removeprefix("file://")).resolve()
+    from svc.service.sessions.objects.address import parse_files
+
+    return None if value is None else parse_files(value)
 
 
 database_option: Callable[[Command], Command] = click.option(

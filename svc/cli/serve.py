@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from svc.cli.database import database_option, read_folder
+from svc.cli.database import database_option, read_files
 from svc.service.settings import Settings, describe, settings_from
 from svc.untrusted.terminal import echo
 
 if TYPE_CHECKING:
+    from svc.service.sessions.objects.address import ObjectAddress
     from svc.service.store.address import PostgresAddress
 
 
@@ -37,9 +38,10 @@ def _setting_options(command: click.Command) -> click.Command:
 @database_option
 @click.option(
     "--files",
-    metavar="file:///PATH",
-    callback=read_folder,
-    help="Folder for attached files. Default: NAME.files beside a SQLite database; PostgreSQL needs one.",
+    metavar="URL",
+    callback=read_files,
+    help="Place for attached files: file:///PATH, or s3://BUCKET/PREFIX, gs://… or az://… (extra objects; keys only in "
+    "the environment). Default: NAME.files beside a SQLite database; PostgreSQL needs one.",
 )
 @click.option(
     "--assistant",
@@ -63,7 +65,7 @@ def serve(
     host: str,
     port: int,
     database: Path | PostgresAddress,
-    files: Path | None,
+    files: Path | ObjectAddress | None,
     assistant: str | None,
     tls_cert: Path | None,
     tls_key: Path | None,

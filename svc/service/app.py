@@ -74,10 +74,12 @@ from svc.service.observability.gauges import add_replica_metrics, add_store_metr
 from svc.service.observability.idle import ActivityTracker
 from svc.service.operations import Service
 from svc.service.quotas.uses import ACCOUNT, RequestUse
-from svc.service.sessions.files import DiskFiles, FileJournal, MemoryFiles
+from svc.service.sessions.files import DiskFiles, LoggedFiles, MemoryFiles
+from svc.service.sessions.objects.opening import object_files_of
 from svc.service.sessions.session_stores import SessionStores
 from svc.service.settings import Settings
 from svc.service.shared_state import TimeSource, shared_state_of, time_source_of
+from svc.service.store import Store
 from svc.service.store.address import PostgresAddress
 from svc.service.store.disk_space import DiskSpace
 from svc.service.store.homes import Home, Homes, SessionElsewhereError
@@ -90,6 +92,7 @@ from svc.service.turns.replica import Replica
 
 if TYPE_CHECKING:
     from svc.service.forwarding.forwarder import Forwarder
+    from svc.service.sessions.objects.bucket import Bucket
 
 
 class Operation(NamedTuple):
@@ -202,7 +205,7 @@ class RunningService:
         self,
         service: Service,
         assistant: Assistant,
-        disk: DiskFiles,
+        disk: LoggedFiles,
         *,
         single: SingleService | None = None,
         replica: Replica | None = None,
@@ -307,15 +310,16 @@ def build(
     assistant: Assistant,
     *,
     database: Path | PostgresAddress,
-    files: Path | None = None,
+    files: Path | Bucket | None = None,
     settings: Settings | None = None,
     clock: Callable[[], float] | None = None,
     elapsed: Callable[[], float] = elapsed_seconds,
 ) -> RunningService:
     """Build the service on a database.
 
-    Attached files go into ``files``, by default the folder ``NAME.files`` beside a SQLite file, and what tools found in
-    them into ``NAME.results`` beside that. ``clock`` gives seconds since the epoch, by default those of the database's
+    Attached files go into ``files``, a folder or a place in an object store, by default the folder ``NAME.files``
+    beside a SQLite file. What tools found in them is kept in ``NAME.results`` beside a folder, and in the state folder
+    for an object store. ``clock`` gives seconds since the epoch, by default those of the database's
     machine; ``elapsed`` the seconds that really passed.
     """
     chosen = settings or Settings()
@@ -369,13 +373,20 @@ def build(
 
 
 def _disk_of(
-    database: Path | PostgresAddress, files: Path | None, journal: FileJournal, chosen: Settings
-) -> tuple[DiskSpace, DiskFiles]:
-    """The guard of the disks' free space, and the files kept on them."""
+    database: Path | PostgresAddress, files: Path | Bucket | None, store: Store, chosen: Settings
+) -> tuple[DiskSpace, LoggedFiles]:
+    """The guard of the disks' free space, and the files of logged sessions."""
+    if not isinstance(files, Path | None):
+        if isinstance(database, Path):
+            raise ConfigError(
+                f"{files.label} needs a PostgreSQL database; a SQLite file has its files on its own machine. Give "
+                "--database postgresql://…, or leave --files out"
+            )
+        return DiskSpace([], 0), object_files_of(files, store, chosen)
     folder = folder_of_files(database, files)
     space = DiskSpace([database.parent, folder] if isinstance(database, Path) else [folder], chosen.min_free_bytes)
     is_shared = isinstance(database, PostgresAddress)
-    return space, DiskFiles(folder, journal, space, results_bytes=chosen.kept_results_bytes, is_shared=is_shared)
+    return space, DiskFiles(folder, store, space, results_bytes=chosen.kept_results_bytes, is_shared=is_shared)
 
 
 def forwarder_of(service: Service, passed: PassedRequests, homes: Homes) -> Forwarder:
@@ -391,7 +402,9 @@ def folder_of_files(database: Path | PostgresAddress, files: Path | None) -> Pat
         return files
     if isinstance(database, Path):
         return database.with_name(f"{database.name}.files")
-    raise ConfigError(f"{database} keeps no attached files; give a folder for them with --files file:///PATH")
+    raise ConfigError(
+        f"{database} keeps no attached files; give a place for them with --files file:///PATH or s3://BUCKET/PREFIX"
+    )
 
 
 def create_app(running: RunningService, *, hosts: Sequence[str] = ()) -> Starlette:

@@ -58,7 +58,7 @@ from svc.service.quotas.uses import TurnUse, check_turn
 from svc.service.sessions import rules as sessions
 from svc.service.sessions.document import SessionDocument
 from svc.service.sessions.file_type import detect_type
-from svc.service.sessions.files import OpenFile, ReceivedFile, chunks_of
+from svc.service.sessions.files import SWEEP_SECONDS, OpenFile, ReceivedFile, chunks_of
 from svc.service.sessions.models import Models
 from svc.service.sessions.offered_tools import check_local_tools
 from svc.service.sessions.session_stores import SessionHandle, SessionStores
@@ -74,7 +74,6 @@ log: logging.Logger = logging.getLogger("svc.service")
 ListElsewhere = Callable[[KeyRecord], Awaitable[list[SessionRecord]]]
 FULL_RETRY_SECONDS = 60  # the interval at which expired sessions are erased
 _CLOCK = "clock"  # the name of the saved clock in the store
-SWEEP_SECONDS = 3_600.0
 SPARE_FILES = 64  # on top of a session's limit, for files that the service adds, such as long answers
 
 
@@ -426,7 +425,7 @@ class Service:
             raise SessionFileNotFoundError(
                 f"no file of the session has the SHA-256 {sha256}; its list of files shows those it has", param="sha256"
             )
-        return await handle.files.open_file(found.id, found.size)
+        return await handle.files.open_file(found)
 
     async def _save_file(self, handle: SessionHandle, made: StepFile) -> None:
         """Store what does not fit into a message as a file of the session."""
@@ -552,7 +551,7 @@ class Service:
             await asyncio.sleep(self.settings.purge_interval_seconds)
 
     async def run_sweeps(self) -> None:
-        """Sweep the folder of files every hour until cancelled, and never at the start."""
+        """Sweep the place of files every hour until cancelled, and never at the start."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             try:

@@ -72,6 +72,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     kept_results_memory_bytes: Annotated[
         int, Meta(ge=0, description="memory for cached tool results of unlogged sessions; 0: read files again")
     ] = 64 * MIB
+    files_cache_bytes: Annotated[
+        int, Meta(ge=0, description="disk space for files fetched from an object store; at least max_upload_bytes")
+    ] = 4_096 * MIB
     max_file_name_chars: Annotated[
         int, Meta(ge=1, description="maximum length of a file name: the usual limit of file systems")
     ] = 255

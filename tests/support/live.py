@@ -24,7 +24,8 @@ from svc.service.access.key_admin import create_key
 from svc.service.app import build
 from svc.service.clock import elapsed_seconds
 from svc.service.server import serve
-from svc.service.sessions.folder_mark import MARK
+from svc.service.sessions.database_mark import MARK
+from svc.service.sessions.objects.bucket import Bucket
 from svc.service.settings import Settings
 from svc.service.store.address import PostgresAddress
 from tests.support import ASSISTANTS
@@ -106,10 +107,11 @@ class ThreadService(LiveService):
         database: PostgresAddress | None = None,
         files: Path | None = None,
         is_advertised: bool = False,
+        bucket: Bucket | None = None,
     ) -> None:
         """Without ``elapsed`` as many seconds pass as a clock of the test says: it does not jump.
 
-        ``is_advertised``: the other services of its database know its address.
+        ``is_advertised``: the other services of its database know its address. ``bucket``: where attached files are.
         """
         chosen = database or folder / "service.db"
         options = serve.Options(host="127.0.0.1", port=0, database=chosen, key_file=folder / "service.key")
@@ -123,7 +125,7 @@ class ThreadService(LiveService):
         self.running = build(
             assistant,
             database=chosen,
-            files=self.files,
+            files=bucket or self.files,
             settings=settings,
             clock=clock,
             elapsed=elapsed or clock or elapsed_seconds,
@@ -167,10 +169,13 @@ class ProcessService(LiveService):
         port: int = 0,
         database: Path | PostgresAddress | None = None,
         common: Path | None = None,
+        files: str | None = None,
         is_awaited: bool = True,
         **environment: str,
     ) -> None:
-        """``common``: the folder of key and files, if several processes share them. Not ``is_awaited``: call `wait`."""
+        """``common``: the folder of key and files, if several processes share them; ``files``: the value of the option.
+        Not ``is_awaited``: call `wait`.
+        """
         self.connection_file = folder / "connection.json"
         self.log_file = folder / "service.log"
         database = database or folder / "service.db"
@@ -181,7 +186,7 @@ class ProcessService(LiveService):
         with self.log_file.open("ab") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "svc.cli.main", "serve", "--port", str(port), "--database", url,
-                 "--files", f"file://{self._common / 'service.db.files'}", "--assistant", name,
+                 "--files", files or f"file://{self._common / 'service.db.files'}", "--assistant", name,
                  "--connection-file", str(self.connection_file), "--key-file", str(self._common / "service.key")],
                 env={**os.environ, "PYTHONPATH": str(ASSISTANTS), "SVC_DRAIN_SECONDS": "0", **environment},
                 stdout=log,

@@ -22,7 +22,7 @@ from svc.assistant.skills.indicators.findings import IndicatorFacts
 from svc.assistant.skills.logins.findings import AuthAccount, AuthSource, AuthSuccess, LoginAccess
 from svc.assistant.skills.skill import Skill
 from svc.assistant.spool import collected, kinds_of, of_kind, read_file
-from svc.assistant.turn import Exchange, TurnFile
+from svc.assistant.turn import Exchange, TurnFile, open_source
 from svc.findings_file import reference
 
 MAX_FOLLOW_UP_CHARS = 400  # a longer question brings its own material
@@ -177,7 +177,8 @@ def _in_file(content: str, files: Sequence[TurnFile]) -> Sequence[AnyFinding] | 
     if file is None:
         return None
     try:
-        return read_file(file.source, FACTS_OF_KIND)
+        with open_source(file.source) as stream:
+            return read_file(stream.read(), FACTS_OF_KIND)
     except (OSError, ValueError):  # detached meanwhile, or written by another version
         return None
 

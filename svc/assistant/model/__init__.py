@@ -101,7 +101,9 @@ class ModelAssistant(Assistant):
         limits, now = self._configuration.limits, self._now()
         clock = TurnClock(limits.seconds)
         usable = (await asyncio.to_thread(usable_history, turn)).turn  # nothing of files that are not asked about
-        toolbox = Toolbox(usable, self._analyst, steps.put, max_calls=limits.tool_calls, now=now, clock=clock)
+        toolbox = await asyncio.to_thread(  # it reads the findings of earlier questions
+            Toolbox, usable, self._analyst, steps.put, max_calls=limits.tool_calls, now=now, clock=clock
+        )
         conversation = Conversation(self._upstream, usable, toolbox, steps.put, now=now, clock=clock)
         task = asyncio.create_task(_run(conversation, toolbox))
         task.add_done_callback(lambda _: steps.put_nowait(None))

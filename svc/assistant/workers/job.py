@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from svc.assistant.findings import Coverage, Facts, Gap, InputKind, NamesSeen, Progress, ToolEvent, finding_type
-from svc.assistant.turn import KeptResults
+from svc.assistant.turn import KeptResults, StoredFile
 from svc.assistant.workers.frames import InputSearched, MemberFrame, PartEnd
 from svc.assistant.workers.kept_results import Asks
 from svc.assistant.workers.process import Crashed, Done, Frame
@@ -18,8 +18,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """One run of one tool.
 
     ``tool`` is ``module:generator``; ``name`` is what evidence calls the input. ``source`` is a path that the worker
-    reads, or the bytes themselves, which are never written to disk. ``facts`` are the types that the tool's findings
-    may hold. ``looks_for_instructions``, ``is_prompt`` and ``known_texts``: as in ``JobRequest``.
+    reads, the bytes themselves, which are never written to disk, or a file that is fetched first. ``facts`` are the
+    types that the tool's findings may hold. ``looks_for_instructions``, ``is_prompt`` and ``known_texts``: as in
+    ``JobRequest``.
 
     ``results`` keeps what the tool finds, for a later job on the same content, whose SHA-256 is ``content``. ``asks``
     gives the fields of its findings that depend on the option ``question`` alone.
@@ -28,7 +29,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     tool: str
     input: InputKind
     name: str
-    source: Path | bytes
+    source: Path | bytes | StoredFile
     options: dict[str, str] = {}
     facts: tuple[type[Facts], ...] = ()
     looks_for_instructions: bool = False

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from svc.assistant.file_types.signatures import starts_as
+from svc.assistant.turn import StoredFile
 from svc.assistant.workers.process import MAX_UNPACKED_BYTES, Limits
 from svc.assistant.workers.reading_budget import READING_SHARE
 
@@ -36,7 +37,7 @@ def is_small(size: int) -> bool:
     return size <= SMALL_BYTES
 
 
-def limits_for(limits: Limits, size: int, source: Path | bytes) -> Limits:
+def limits_for(limits: Limits, size: int, source: Path | bytes | StoredFile) -> Limits:
     """The limits of a job with this input, in proportion to its size.
 
     ``limits`` are those of LARGE_BYTES; a smaller input never gets more.
@@ -52,7 +53,7 @@ def limits_for(limits: Limits, size: int, source: Path | bytes) -> Limits:
     )
 
 
-def unpacked_bytes(size: int, source: Path | bytes) -> int:
+def unpacked_bytes(size: int, source: Path | bytes | StoredFile) -> int:
     """The bytes that an input counts as: of a compressed one, what it usually unpacks to and at most is read."""
     return min(size * PACKED_FACTOR, MAX_UNPACKED_BYTES) if is_packed(source) else size
 
@@ -84,18 +85,24 @@ def _minutes(*seconds: float) -> str:
     return f"{' to '.join(numbers)} {unit}"
 
 
-def size_of(source: Path | bytes) -> int:
+def size_of(source: Path | bytes | StoredFile) -> int:
     """The size of the input in bytes; 0 if it cannot be read, which the worker reports."""
     if isinstance(source, bytes):
         return len(source)
+    if not isinstance(source, Path):
+        return source.size
     try:
         return source.stat().st_size
     except OSError:
         return 0
 
 
-def is_packed(source: Path | bytes) -> bool:
-    """Whether the input begins like a compressed file or an archive; an unreadable one does not."""
+def is_packed(source: Path | bytes | StoredFile) -> bool:
+    """Whether the input begins like a compressed file or an archive; an unreadable one does not. One in an object
+    store is not fetched for it: its type says so.
+    """
+    if not isinstance(source, Path | bytes):
+        return source.is_packed
     head = source[:_HEAD_BYTES] if isinstance(source, bytes) else _head(source)
     return any(starts_as(head, label) for label in _PACKED)
 

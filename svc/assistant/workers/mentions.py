@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import re
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import IO
 
-from svc.assistant.turn import TurnFile
+from svc.assistant.turn import FileUnreadableError, TurnFile, open_source
 from svc.untrusted.markup import plural
 
 MAX_BYTES = 256 << 20  # of all files together; the rest is not searched, and the answer says so
@@ -25,10 +23,18 @@ class _Count:
         self.first: dict[str, str] = {}
         self.lines = 0
         self.left = MAX_BYTES
+        self.unread: list[str] = []
 
     def add(self, file: TurnFile) -> None:
         """Search one file; one with a null byte is no text, and the rest of it is left out."""
-        with _opened(file.source) as stream:
+        if self.left <= 0:
+            return
+        try:
+            opened = open_source(file.source)
+        except FileUnreadableError:  # fetched no more since a tool read it
+            self.unread.append(file.name)
+            return
+        with opened as stream:
             number = 0
             for block in self._blocks(stream):
                 lowered = block.lower()
@@ -73,6 +79,8 @@ class _Count:
     def told(self) -> dict[str, str]:
         """The counts in words; nothing if no line was searched."""
         part = f" of the first {MAX_BYTES >> 20} MiB" if self.left <= 0 else ""
+        if self.unread:
+            part += f" ({', '.join(self.unread)} could not be fetched again)"
         return {
             name: _text(count, self.lines, part, self.first.get(name, ""))
             for name, count in self.counts.items()
@@ -98,7 +106,3 @@ def _text(count: int, lines: int, part: str, first: str) -> str:
 
 def _pattern(name: str) -> re.Pattern[bytes]:
     return re.compile(rb"(?<![\w.-])" + re.escape(name.encode()) + rb"(?![\w-]|\.\w)", re.IGNORECASE)
-
-
-def _opened(source: bytes | Path) -> IO[bytes]:
-    return io.BytesIO(source) if isinstance(source, bytes) else source.open("rb")

@@ -32,6 +32,7 @@ from svc.assistant.workers import own_limits
 from svc.assistant.workers import process as worker_process
 from svc.assistant.workers.failures import TURN_LIMIT, exit_reason, failure, findings_limit_gap, stopped_gap
 from svc.assistant.workers.fair_queue import FairQueue
+from svc.assistant.workers.fetching import fetched
 from svc.assistant.workers.frames import InputSearched, MemberFrame, PartEnd
 from svc.assistant.workers.functions import FunctionProcesses
 from svc.assistant.workers.job import Job, JobEnd, WorkerItem, frame_decoder
@@ -329,6 +330,17 @@ class Workers:
 
     async def unpack(self, job: Job) -> AsyncGenerator[WorkerItem, None]:
         """As ``run``, for a job that also sends the members of an archive."""
+        async with contextlib.aclosing(fetched(job)) as local:
+            async for fetched_job in local:
+                if not isinstance(fetched_job, Job):
+                    yield fetched_job
+                    continue
+                async with contextlib.aclosing(self._read(fetched_job)) as items:
+                    async for item in items:
+                        yield item
+
+    async def _read(self, job: Job) -> AsyncGenerator[WorkerItem, None]:
+        """Run a job whose input is on this machine."""
         size = size_of(job.source)
         run = begin(job, size, limits_for(self._limits, size, job.source))
         async with contextlib.aclosing(in_parts(run, self._part, asyncio.get_running_loop().time)) as items:

@@ -9,24 +9,26 @@ from typing import TYPE_CHECKING
 
 import click
 
-from svc.cli.database import VARIABLE, read_address, read_folder
+from svc.cli.database import VARIABLE, read_address, read_files
 from svc.errors import ConfigError
 from svc.untrusted.terminal import echo
 
 if TYPE_CHECKING:
+    from svc.service.sessions.objects.address import ObjectAddress
     from svc.service.store.address import PostgresAddress
-    from svc.service.store.checking import CheckableStore
+    from svc.service.store.checking import CheckableStore, StoredSizes
 
 
 @click.command()
 @click.argument("database", metavar="DATABASE", envvar=VARIABLE, callback=read_address)
 @click.option(
     "--files",
-    metavar="file:///PATH",
-    callback=read_folder,
-    help="Folder for attached files of a PostgreSQL database. Without it, their contents are not checked.",
+    metavar="URL",
+    callback=read_files,
+    help="Place for attached files of a PostgreSQL database: file:///PATH, s3://BUCKET/PREFIX, gs://… or az://…. "
+    "Without it, their contents are not checked.",
 )
-def check(database: Path | PostgresAddress, files: Path | None) -> None:
+def check(database: Path | PostgresAddress, files: Path | ObjectAddress | None) -> None:
     """Check that nothing is missing from, or doubled in, the DATABASE of a service.
 
     DATABASE is a URL such as sqlite:///team.db or postgresql://svc@db.example.org/svc; one with a password goes into
@@ -48,7 +50,9 @@ def check(database: Path | PostgresAddress, files: Path | None) -> None:
     sys.exit(1 if checked.problems else 0)
 
 
-def _opened(database: Path | PostgresAddress, files: Path | None) -> AbstractContextManager[CheckableStore]:
+def _opened(
+    database: Path | PostgresAddress, files: Path | ObjectAddress | None
+) -> AbstractContextManager[CheckableStore]:
     if isinstance(database, Path):
         from svc.service.store.sqlite_checking import opened_for_checking as opened_sqlite
 
@@ -62,4 +66,17 @@ def _opened(database: Path | PostgresAddress, files: Path | None) -> AbstractCon
     store_of(database)  # raises an error that says what is not installed
     from svc.service.store.postgres.checking import opened_for_checking as opened_postgres
 
-    return opened_postgres(database, files)
+    return opened_postgres(database, _sizes_in(files))
+
+
+def _sizes_in(files: Path | ObjectAddress | None) -> StoredSizes | None:
+    """Tells the sizes of stored files; None if nothing says where they are."""
+    if files is None:
+        return None
+    if isinstance(files, Path):
+        from svc.service.sessions.file_folder import sizes_in
+
+        return sizes_in(files)
+    from svc.service.sessions.objects.opening import bucket_of, sizes_of
+
+    return sizes_of(bucket_of(files))

@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 import filelock
@@ -40,9 +41,15 @@ from svc.service.observability.telemetry import traced
 from svc.service.server.connections import ConnectionLimits
 from svc.service.server.open_files import connection_limit, raise_limit, report_accept_failures
 from svc.service.server.uvicorn_protocols import http_protocol, websocket_protocol
+from svc.service.sessions.objects.address import ObjectAddress
+from svc.service.sessions.objects.keys import drop_secrets
+from svc.service.sessions.objects.opening import bucket_of
 from svc.service.settings import Settings
 from svc.service.store.address import PostgresAddress, url_of
 from svc.service.store.records import KeyRecord
+
+if TYPE_CHECKING:
+    from svc.service.sessions.objects.bucket import Bucket
 
 log: logging.Logger = logging.getLogger("svc.serve")
 DEFAULT_ASSISTANT = "svc.assistant.analyst:Analyst"
@@ -60,7 +67,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     tls_cert: Path | None = None
     tls_key: Path | None = None
     behind_proxy: bool = False
-    files: Path | None = None
+    files: Path | ObjectAddress | None = None
     connection_file: Path | None = None
     key_file: Path | None = None
     exit_when_idle: float | None = None
@@ -84,6 +91,7 @@ def run(options: Options, settings: Settings) -> None:
     check_transport(options)
     if isinstance(options.database, PostgresAddress):
         options.database.take_password(os.environ)
+    files = _place_of(options.files)
     if isinstance(settings.workers, str):
         os.environ[starting.VARIABLE] = settings.workers  # read where processes start, an option's value, too
     assistant = load_assistant(options.assistant)
@@ -94,10 +102,19 @@ def run(options: Options, settings: Settings) -> None:
         if isinstance(options.database, Path):
             held.enter_context(_lock(options.database, "another service is using this database"))
         listener = held.enter_context(contextlib.closing(listen(options.host, options.port)))
-        running = build(assistant, database=options.database, files=options.files, settings=settings)
+        running = build(assistant, database=options.database, files=files, settings=settings)
         server = Server(options, running, listener)
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
             runner.run(server.serve_until_stopped())
+
+
+def _place_of(files: Path | ObjectAddress | None) -> Path | Bucket | None:
+    """The folder, or the object store; its keys are then no longer in the environment."""
+    if not isinstance(files, ObjectAddress):
+        return files
+    bucket = bucket_of(files)
+    drop_secrets(os.environ)
+    return bucket
 
 
 def check_transport(options: Options) -> None:

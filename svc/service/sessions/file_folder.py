@@ -15,7 +15,7 @@ import os
 import re
 import stat
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -264,3 +264,17 @@ def delete(paths: Iterable[Path]) -> bool:
             log.error("attached file not deleted", extra={"file": path.name, "reason": error.strerror})
             is_done = False
     return is_done
+
+
+def sizes_in(folder: Path) -> Callable[[str], int | None]:
+    """Tells the sizes of the files in a folder; raises ConfigError if it does not exist."""
+    if not folder.is_dir():
+        raise ConfigError(f"the folder for attached files {folder} does not exist")
+
+    def size(file_id: str) -> int | None:
+        for name in (file_id, f"{file_id}{_PART}"):  # received, and its service ended before it gave it its name
+            with contextlib.suppress(FileNotFoundError):
+                return (folder / name).stat().st_size
+        return None
+
+    return size

@@ -18,7 +18,7 @@ from typing import IO, Protocol
 
 import msgspec
 
-from svc.assistant.turn import KeptResults
+from svc.assistant.turn import KeptResults, StoredFile
 from svc.errors import (
     InsufficientStorageError,
     ServiceError,
@@ -27,9 +27,9 @@ from svc.errors import (
     UnavailableError,
 )
 from svc.messages import new_id
+from svc.service.sessions.database_mark import MarkedFolder, check_mark, has_mark
 from svc.service.sessions.file_folder import FILE_NAME, FileFolder, Manifest, delete
 from svc.service.sessions.file_type import HEAD_BYTES
-from svc.service.sessions.folder_mark import check_mark, has_mark
 from svc.service.sessions.kept_results import DiskResults, MemoryResults
 from svc.service.settings import MIB
 from svc.service.store.disk_space import FULL_ERRNOS, DiskSpace
@@ -37,7 +37,9 @@ from svc.service.store.records import FileRecord, FileState
 from svc.service.store.store_errors import storage_full
 
 CHUNK_BYTES = MIB  # per write, which runs in a thread
-ORPHAN_SECONDS = 86_400.0  # in a shared folder: a file that is being received is written to all the time
+SWEEP_SECONDS = 3_600.0
+SWEEP_SHARE = 0.9  # of it, in which one service of several sweeps once: their hours begin at different times
+ORPHAN_SECONDS = 86_400.0  # where services share the files: a file that is being received is written to all the time
 log: logging.Logger = logging.getLogger("svc.files")
 
 
@@ -85,12 +87,62 @@ class FileJournal(Protocol):
     async def forget_files(self, file_ids: Iterable[str]) -> None:
         """Drop files from the journal."""
 
+    async def claim_sweep(self, seconds: float) -> bool:
+        """Whether this service may sweep now: no other one may for so long after that."""
+        ...
+
     async def meta(self, name: str) -> bytes | None:
         """A value that the service remembers."""
         ...
 
     async def first_meta(self, name: str, value: bytes) -> bytes:
         """Remember a value, unless there is one; returns that which is remembered."""
+        ...
+
+
+class FileStore(Protocol):
+    """The contents of files of sessions, logged or not."""
+
+    async def receive(self, chunks: AsyncIterator[bytes], limit_bytes: int) -> ReceivedFile:
+        """Store a stream; raises TooLargeError, InsufficientStorageError or UnavailableError."""
+        ...
+
+    async def publish(self, received_id: str, stored: FileRecord) -> None:
+        """Complete a received file whose record was stored, or drop it if the record shares another."""
+
+    async def open_file(self, file: FileRecord) -> OpenFile:
+        """Open the file for reading; raises SessionFileNotFoundError or UnavailableError."""
+        ...
+
+    def source(self, file: FileRecord) -> Path | bytes | StoredFile:
+        """The file for tools; raises SessionFileNotFoundError."""
+        ...
+
+    def results(self, file_id: str) -> KeptResults | None:
+        """What tools found in the file; None if nothing is kept."""
+        ...
+
+    async def remove(self, file_ids: Iterable[str]) -> None:
+        """Erase those of the files that no session has."""
+
+
+class LoggedFiles(FileStore, Protocol):
+    """The contents of files of logged sessions."""
+
+    async def open(self) -> None:
+        """Begin to use the place; raises ConfigError if it cannot be used."""
+
+    def close(self) -> None:
+        """Let another service use it."""
+
+    async def sweep(self) -> None:
+        """Erase what nobody needs any more in a place that services share."""
+
+    async def forget_detached(self) -> None:
+        """Erase what only this machine has of files that other services removed."""
+
+    async def warnings(self) -> list[str]:
+        """What an operator should look at."""
         ...
 
 
@@ -126,7 +178,7 @@ class DiskFiles:
         """Lock the folder and compare it with the database; raises ConfigError if it cannot be used."""
         await asyncio.to_thread(self._folder.open, is_shared=self._is_shared)
         if self._is_shared:
-            await check_mark(self._folder.path, self._journal)
+            await check_mark(MarkedFolder(self._folder.path), self._journal)
         else:
             await self._reconcile()
         await asyncio.to_thread(self._results.open)
@@ -139,7 +191,9 @@ class DiskFiles:
 
     async def sweep(self) -> None:
         """In a shared folder, erase what no session has: files that were to be removed, and old ones nobody knows."""
-        if not self._is_shared or not await has_mark(self._folder.path, self._journal):
+        if not self._is_shared or not await self._journal.claim_sweep(SWEEP_SECONDS * SWEEP_SHARE):
+            return
+        if not await has_mark(MarkedFolder(self._folder.path), self._journal):
             return
         old = await asyncio.to_thread(self._folder.left_behind, ORPHAN_SECONDS)
         attached = await self._journal.attached(old)
@@ -163,6 +217,9 @@ class DiskFiles:
 
     def _first_whole(self, files: Sequence[FileRecord]) -> str | None:
         return next((file.id for file in files if self._folder.is_whole(file)), None)
+
+    async def forget_detached(self) -> None:
+        """Nothing: all that is kept of a file is in the folder and beside it."""
 
     def close(self) -> None:
         """Let another service use the folder."""
@@ -216,18 +273,19 @@ class DiskFiles:
             if self._folder.has_file(file_id):  # another service may have been first
                 self._received.discard(file_id)
 
-    async def open_file(self, file_id: str, size: int) -> OpenFile:
+    async def open_file(self, file: FileRecord) -> OpenFile:
         """Open the file for reading; raises SessionFileNotFoundError if it was detached."""
         try:
-            file = await asyncio.to_thread(open, self.source(file_id), "rb")
+            stream = await asyncio.to_thread(open, self.source(file), "rb")
         except FileNotFoundError as error:
             raise _detached() from error
         except OSError as error:
             raise UnavailableError(f"the file could not be read ({error.strerror})", retry_after=60) from error
-        return OpenFile(size=size, chunks=_chunks_of_file(file))
+        return OpenFile(size=file.size, chunks=_chunks_of_file(stream))
 
-    def source(self, file_id: str) -> Path:
+    def source(self, file: FileRecord) -> Path:
         """The path of an attached file."""
+        file_id = file.id
         self._rename(file_id)  # its session names it already
         if file_id in self._received:
             return self._folder.part(file_id)
@@ -343,15 +401,15 @@ class MemoryFiles:
         """What tools found in the file; None if nothing is kept."""
         return self._results.of(file_id)
 
-    async def open_file(self, file_id: str, size: int) -> OpenFile:
+    async def open_file(self, file: FileRecord) -> OpenFile:
         """Open the file for reading; raises SessionFileNotFoundError if it was detached."""
-        return OpenFile(size=size, chunks=_chunks_of_file(io.BytesIO(self.source(file_id))))
+        return OpenFile(size=file.size, chunks=_chunks_of_file(io.BytesIO(self.source(file))))
 
-    def source(self, file_id: str) -> bytes:
+    def source(self, file: FileRecord) -> bytes:
         """The content of the file; raises SessionFileNotFoundError if it was detached."""
-        if file_id not in self._files:
+        if file.id not in self._files:
             raise _detached()
-        return self._files[file_id]
+        return self._files[file.id]
 
     async def remove(self, file_ids: Iterable[str]) -> None:
         """Delete the files."""

@@ -57,6 +57,12 @@ class DiskResults:
         """What all results take."""
         return self._used
 
+    @property
+    def file_ids(self) -> set[str]:
+        """The files that have results."""
+        with self._lock:
+            return {file_id for file_id, _ in self._sizes}
+
     def open(self) -> None:
         """Read what an earlier process left; drop what is unfinished, and results of files that are gone. Blocks."""
         with self._lock:

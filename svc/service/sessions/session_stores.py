@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 from weakref import WeakValueDictionary
 
-from svc.service.sessions.files import DiskFiles, MemoryFiles
+from svc.service.sessions.files import FileStore, LoggedFiles, MemoryFiles
 from svc.service.store import Store
 from svc.service.store.homes import Homes, SessionElsewhereError
 from svc.service.store.records import SessionRecord
@@ -17,7 +17,7 @@ class SessionHandle(NamedTuple):
     """A session with the store it is in and the store of its files."""
 
     store: Store
-    files: DiskFiles | MemoryFiles
+    files: FileStore
     session: SessionRecord
 
 
@@ -25,7 +25,7 @@ class SessionStores:
     """Finds sessions in both stores; an id is in at most one of them."""
 
     def __init__(
-        self, logged: Store, private: Store, disk: DiskFiles, memory: MemoryFiles, homes: Homes | None = None
+        self, logged: Store, private: Store, disk: LoggedFiles, memory: MemoryFiles, homes: Homes | None = None
     ) -> None:
         """``homes``: where unlogged sessions are, if several services share the database."""
         self.logged = logged
@@ -118,6 +118,7 @@ class SessionStores:
         and times stay for the retention period, so that they answer 410.
         """
         await self.disk.remove(await self.logged.purge(ended_before=now - retention_seconds))
+        await self.disk.forget_detached()
         await self.memory.remove(await self.private.forget(ended_before=now))
         await self.private.purge(ended_before=now - retention_seconds)
         for session_id in self._private_ids - await self.private.alive(self._private_ids, now - retention_seconds):

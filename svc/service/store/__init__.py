@@ -233,6 +233,10 @@ class Store(Protocol):
     async def forget_files(self, file_ids: Iterable[str]) -> None:
         """Drop files from the journal, because they are no longer on the disk."""
 
+    async def claim_sweep(self, seconds: float) -> bool:
+        """Whether this service may sweep the files now: no other one may for so long after that."""
+        ...
+
     async def meta(self, name: str) -> bytes | None:
         """A value that the service remembers about itself; None if there is none."""
         ...

@@ -6,7 +6,7 @@ A reader of the store gives the rows; the rules are those that ``store`` promise
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -53,6 +53,10 @@ class CheckedFile(msgspec.Struct, frozen=True):
     name: str
     size: int
     stored_size: int | None
+
+
+StoredSizes = Callable[[str], int | None]
+"""The size of a stored file, by its id; None if it is not there."""
 
 
 class CheckableStore(Protocol):

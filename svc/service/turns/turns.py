@@ -526,7 +526,7 @@ class Turns:
     def _limit_seconds(self, handle: SessionHandle) -> float:
         """How long a turn may run: longer with more input, so that large logs are read to their end."""
         files, settings = handle.session.files, self._settings
-        counted = sum(max(file.size, unpacked_bytes(file.size, handle.files.source(file.id))) for file in files)
+        counted = sum(max(file.size, unpacked_bytes(file.size, handle.files.source(file))) for file in files)
         return turn_limit(settings.turn_seconds, settings.turn_seconds_per_gib, settings.max_turn_seconds, counted)
 
     def _start(self, pending: PendingTurn, run: TurnRun) -> None:
@@ -599,7 +599,7 @@ class Turns:
                 sha256=file.sha256,
                 mime_type=file.mime_type,
                 label=file.label,
-                source=handle.files.source(file.id),
+                source=handle.files.source(file),
                 attached=file.attached,
                 results=handle.files.results(file.id),
             )

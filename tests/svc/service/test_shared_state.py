@@ -18,7 +18,7 @@ from websockets.sync.client import connect as sync_connect
 
 from svc.assistant.turn import Assistant
 from svc.service.access.key_admin import revoke_key
-from svc.service.sessions.folder_mark import MARK
+from svc.service.sessions.database_mark import MARK
 from svc.service.settings import Settings
 from svc.service.store.address import PostgresAddress
 from tests.support import ASSISTANTS

@@ -21,7 +21,7 @@ from svc.assistant.skills.indicators.intel.findings import ListedIndicator
 from svc.assistant.skills.indicators.intel.tool import Wanted, searchable
 from svc.assistant.skills.indicators.yara.tool import RuleFiles
 from svc.assistant.spool import of_kind
-from svc.assistant.turn import TurnFile
+from svc.assistant.turn import TurnFile, open_source
 
 INTEL, SEARCH, YARA = "threat_intel", "indicator_search", "yara"
 MAX_RULE_BYTES = 8 << 20
@@ -214,7 +214,5 @@ def _unread(plan: Plan) -> list[str]:
 
 
 def _text(file: TurnFile) -> str:
-    if isinstance(file.source, bytes):
-        return file.source[:MAX_RULE_BYTES].decode("utf-8", "replace")
-    with file.source.open("rb") as stream:
+    with open_source(file.source) as stream:
         return stream.read(MAX_RULE_BYTES).decode("utf-8", "replace")

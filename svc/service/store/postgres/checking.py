@@ -1,4 +1,4 @@
-"""Read a PostgreSQL database and its folder of files for ``checking``, in one snapshot, without changing either."""
+"""Read a PostgreSQL database for ``checking``, in one snapshot, without changing it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,13 @@ import asyncio
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from svc.errors import ConfigError
 from svc.service.store.address import PostgresAddress
-from svc.service.store.checking import CheckedFile, CheckedMessage, CheckedSession, CheckedTurn
+from svc.service.store.checking import CheckedFile, CheckedMessage, CheckedSession, CheckedTurn, StoredSizes
 from svc.service.store.postgres.links import FAILURES, connect
 from svc.service.store.postgres.schema import migrations
 from svc.service.store.records import FileRecord
@@ -23,12 +22,12 @@ _STRAYS = ("turns", "messages", "files", "feedback")
 
 
 class PostgresChecking:
-    """A ``CheckableStore``; ``folder`` None leaves the contents of files unread."""
+    """A ``CheckableStore``; without ``sizes`` the contents of files are not looked at."""
 
-    def __init__(self, runner: asyncio.Runner, connection: Any, folder: Path | None) -> None:  # noqa: ANN401  # asyncpg has no types
+    def __init__(self, runner: asyncio.Runner, connection: Any, sizes: StoredSizes | None) -> None:  # noqa: ANN401  # asyncpg has no types
         self._runner = runner
         self._connection = connection
-        self._folder = folder
+        self._sizes = sizes
 
     def sessions(self) -> Iterator[CheckedSession]:
         """All sessions."""
@@ -47,22 +46,15 @@ class PostgresChecking:
             yield CheckedMessage(*row)
 
     def files(self) -> Iterator[CheckedFile]:
-        """The files of all sessions, with the size of what is in the folder."""
-        if self._folder is None:
+        """The files of all sessions, with the size of what is stored."""
+        if self._sizes is None:
             return
         sql = (
             "SELECT s.id, f.record, f.id FROM files f JOIN sessions s ON s.number = f.session_number ORDER BY f.number"
         )
         for session_id, record, file_id in self._rows(sql):
             file = msgspec.json.decode(record, type=FileRecord)
-            yield CheckedFile(session_id, file_id, file.name, file.size, self._size(self._folder, file_id))
-
-    @staticmethod
-    def _size(folder: Path, file_id: str) -> int | None:
-        for name in (file_id, f"{file_id}.part"):  # received, and its service ended before it gave it its name
-            with contextlib.suppress(FileNotFoundError):
-                return (folder / name).stat().st_size
-        return None
+            yield CheckedFile(session_id, file_id, file.name, file.size, self._sizes(file_id))
 
     def strays(self) -> Iterator[str]:
         """Rows of sessions that do not exist, and sessions whose running turn does not."""
@@ -92,16 +84,14 @@ async def _cursor(connection: Any, sql: str, values: Sequence[object]) -> Any:  
 
 
 @contextlib.contextmanager
-def opened_for_checking(address: PostgresAddress, folder: Path | None) -> Iterator[PostgresChecking]:
+def opened_for_checking(address: PostgresAddress, sizes: StoredSizes | None) -> Iterator[PostgresChecking]:
     """Open a database to read it; raises ConfigError if it cannot be read or has another schema."""
     address.take_password(os.environ)
-    if folder is not None and not folder.is_dir():
-        raise ConfigError(f"the folder for attached files {folder} does not exist")
     with asyncio.Runner() as runner:
         try:
             connection = runner.run(_connected(address))
             try:
-                yield PostgresChecking(runner, connection, folder)
+                yield PostgresChecking(runner, connection, sizes)
             finally:
                 connection.terminate()
         except FAILURES as error:

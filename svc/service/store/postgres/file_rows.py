@@ -23,6 +23,11 @@ SELECT DISTINCT id, 'removing' FROM unnest($1::text[]) AS gone (id)
 WHERE NOT EXISTS (SELECT 1 FROM files WHERE files.id = gone.id)
 ON CONFLICT (id) DO UPDATE SET state = 'removing'
 """
+CLAIM_SWEEP = """
+INSERT INTO meta (name, value) VALUES ('sweep', convert_to(extract(epoch FROM clock_timestamp())::text, 'UTF8'))
+ON CONFLICT (name) DO UPDATE SET value = excluded.value
+WHERE convert_from(meta.value, 'UTF8')::float8 <= extract(epoch FROM clock_timestamp()) - $1::float8 RETURNING 1
+"""
 _DUPLICATES = """
 SELECT DISTINCT ON (user_id, id) user_id, sha256, size, record, number FROM files f
 WHERE EXISTS (

@@ -442,6 +442,10 @@ class PostgresStore:
         """Drop files from the journal, because they are no longer on the disk."""
         await self._write(lambda c: c.execute("DELETE FROM file_journal WHERE id = ANY($1)", [*file_ids]))
 
+    async def claim_sweep(self, seconds: float) -> bool:
+        """Whether this service may sweep the files now: no other one may for so long after that."""
+        return await self._write(lambda c: c.fetchval(file_rows.CLAIM_SWEEP, seconds)) is not None
+
     # keys
 
     async def add_key(self, key: KeyRecord, digest: str) -> None:

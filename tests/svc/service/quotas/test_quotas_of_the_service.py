@@ -14,7 +14,7 @@ import pytest
 from websockets.exceptions import InvalidStatus
 
 from svc.service.quotas.table import QuotaName
-from svc.service.sessions.folder_mark import MARK
+from svc.service.sessions.database_mark import MARK
 from svc.service.settings import Settings
 from tests.support.assistants.scripted import Echo, Long, Slow
 from tests.support.live import StartService, ThreadService, wait_until

@@ -79,7 +79,7 @@ class Disk:
         for session_id in await self.store.alive((f"s{n}" for n in range(99)), 0):
             files |= {file.id: file for file in (await self.store.session(session_id)).files}
         for file in files.values():
-            assert hashlib.sha256(self.files.source(file.id).read_bytes()).hexdigest() == file.sha256
+            assert hashlib.sha256(self.files.source(file).read_bytes()).hexdigest() == file.sha256
         assert {path.name for path in self.path.iterdir()} == set(files)
         assert len({file.sha256 for file in files.values()}) == len(files)
         assert await self.store.journaled_files() == {}
@@ -114,7 +114,7 @@ async def test_another_user_has_a_file_of_his_own(disk: Disk):
     assert mine.id != theirs.id
     assert disk.stored() == [CONTENT, CONTENT]
     await disk.delete("s1")
-    assert (disk.stored(), disk.files.source(theirs.id).read_bytes()) == ([CONTENT], CONTENT)
+    assert (disk.stored(), disk.files.source(theirs).read_bytes()) == ([CONTENT], CONTENT)
     assert (await disk.store.bytes_of("u"), await disk.store.bytes_of("other")) == (0, len(CONTENT))
 
 

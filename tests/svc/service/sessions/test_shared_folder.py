@@ -13,8 +13,8 @@ import pytest
 
 from svc.errors import ConfigError
 from svc.messages import new_id
+from svc.service.sessions.database_mark import MARK
 from svc.service.sessions.files import ORPHAN_SECONDS, DiskFiles, chunks_of
-from svc.service.sessions.folder_mark import MARK
 from svc.service.store.address import PostgresAddress
 from svc.service.store.disk_space import DiskSpace
 from svc.service.store.postgres.store import PostgresStore
@@ -68,7 +68,7 @@ async def test_of_two_folders_at_once_one_becomes_the_databases(tmp_path: Path, 
 
 async def test_a_folder_that_others_do_not_share_is_refused(tmp_path: Path, store: PostgresStore):
     await files_in(tmp_path / "shared", store).open()
-    with pytest.raises(ConfigError, match=r"is not that of this database: it has no file \.svc-database"):
+    with pytest.raises(ConfigError, match=r"is not that of this database: it has no \.svc-database"):
         await files_in(tmp_path / "own", store).open()
 
 
@@ -156,8 +156,8 @@ async def test_a_file_whose_service_died_before_it_named_it_is_read(tmp_path: Pa
     await second.open()
     file = await attach(first, store, b"evidence", publishes=False)
     assert (folder / f"{file.id}.part").exists()
-    assert second.source(file.id).read_bytes() == b"evidence"
-    assert first.source(file.id).read_bytes() == b"evidence"
+    assert second.source(file).read_bytes() == b"evidence"
+    assert first.source(file).read_bytes() == b"evidence"
 
 
 async def test_results_that_one_service_kept_are_used_by_the_other_until_the_file_is_erased(
@@ -177,3 +177,10 @@ async def test_results_that_one_service_kept_are_used_by_the_other_until_the_fil
     await here.keep("0" * 64, b"too late")
     assert not (tmp_path / "files.results" / file.id).exists()
     shutil.rmtree(folder)
+
+
+async def test_one_service_of_several_sweeps(store: PostgresStore):
+    claimed = await asyncio.gather(*(store.claim_sweep(3_000.0) for _ in range(6)))
+    assert sorted(claimed) == [False] * 5 + [True]
+    await store.set_meta("sweep", b"0")  # an hour later
+    assert await store.claim_sweep(3_000.0)
