@@ -8,7 +8,7 @@ import asyncio
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -191,6 +191,8 @@ OPERATIONS = (
 )  # fmt: skip
 
 
+WORKER_PATHS = frozenset({"/live", "/ready", "/health", "/metrics"})
+"""What a worker answers: probes and figures."""
 OPENAI_PREFIX = "/v1"
 OPENAI_PATHS = ("/chat/completions", "/models", "/models/{model}")
 
@@ -394,12 +396,15 @@ def folder_of_files(database: Path | PostgresAddress, files: Path | None) -> Pat
     raise ConfigError(f"{database} keeps no attached files; give a folder for them with --files file:///PATH")
 
 
-def create_app(running: RunningService, *, hosts: Sequence[str] = ()) -> Starlette:
+def create_app(
+    running: RunningService, *, hosts: Sequence[str] = (), paths: Collection[str] | None = None
+) -> Starlette:
     """Build the ASGI application.
 
     Args:
         running: The started service.
         hosts: The host names it answers to; empty for any.
+        paths: The only paths that it has; None for all.
     """
     settings = running.service.settings
     origins = settings.allowed_origins
@@ -431,7 +436,9 @@ def create_app(running: RunningService, *, hosts: Sequence[str] = ()) -> Starlet
         )
     running.service.metrics.set_known_paths(frozenset(operation.path for operation in OPERATIONS) | {"/stream"})
     app = Starlette(
-        routes=_routes(running),
+        routes=_routes(running)
+        if paths is None
+        else _routes_of(running, [one for one in OPERATIONS if one.path in paths]),
         middleware=middleware,
         exception_handlers={HTTPException: _routing_error},
     )
@@ -439,10 +446,15 @@ def create_app(running: RunningService, *, hosts: Sequence[str] = ()) -> Starlet
     return app
 
 
-def _routes(running: RunningService) -> list[BaseRoute]:
-    routes: list[BaseRoute] = [
-        Route(operation.path, _endpoint(running, operation), methods=[operation.method]) for operation in OPERATIONS
+def _routes_of(running: RunningService, operations: Iterable[Operation], *, prefix: str = "") -> list[BaseRoute]:
+    return [
+        Route(f"{prefix}{operation.path}", _endpoint(running, operation), methods=[operation.method])
+        for operation in operations
     ]
+
+
+def _routes(running: RunningService) -> list[BaseRoute]:
+    routes = _routes_of(running, OPERATIONS)
 
     async def open_stream(websocket: WebSocket) -> None:
         try:
@@ -461,15 +473,9 @@ def _routes(running: RunningService) -> list[BaseRoute]:
     )  # for the HTML form only, so it is not in the OpenAPI document
     resume = Operation("POST", "/page/resume", public_handler=page.resume)  # for the page's script only
     unlogged = Operation("GET", http.UNLOGGED_PATH, http.list_unlogged)  # for other services of the database only
-    routes.extend(
-        Route(operation.path, _endpoint(running, operation), methods=[operation.method])
-        for operation in (sign_in, resume, unlogged)
-    )
-    routes.extend(  # most clients of OpenAI's API are configured with an address that ends in /v1
-        Route(f"{OPENAI_PREFIX}{operation.path}", _endpoint(running, operation), methods=[operation.method])
-        for operation in OPERATIONS
-        if operation.path in OPENAI_PATHS
-    )
+    routes += _routes_of(running, (sign_in, resume, unlogged))
+    openai = [operation for operation in OPERATIONS if operation.path in OPENAI_PATHS]
+    routes += _routes_of(running, openai, prefix=OPENAI_PREFIX)  # many clients are configured with such an address
     return [*routes, WebSocketRoute("/stream", open_stream), WebSocketRoute("/{path:path}", refuse_stream)]
 
 

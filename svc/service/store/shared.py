@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from svc.service.store import Store
-from svc.service.store.records import KeyRecord, TurnRecord
+from svc.service.store.records import TurnRecord
 
 
 class OwnerRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,10 +49,6 @@ class SharedStore(Store, Protocol):
 
     async def seize(self, turn: TurnRecord, *, owner: str) -> TurnRecord | None:
         """Take a running turn from its owner, to end it; None if it has ended or its fence has grown since."""
-        ...
-
-    async def key_by_id(self, key_id: str) -> KeyRecord | None:
-        """The key, even if revoked or expired; None if unknown."""
         ...
 
     async def held(self, owner: str) -> Sequence[TurnRecord]:

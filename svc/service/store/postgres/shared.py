@@ -12,7 +12,7 @@ from svc.service.store.postgres.beginnings import TURN_COLUMNS, turn_of
 from svc.service.store.postgres.links import Links
 from svc.service.store.postgres.statements import SEIZE, TAKE_OVER, TURNS_WAITING
 from svc.service.store.postgres.store import PATIENCE_SECONDS, PostgresStore
-from svc.service.store.records import KeyRecord, TurnRecord
+from svc.service.store.records import TurnRecord
 from svc.service.store.shared import OwnerRequest, TurnsWaiting
 
 LEASE_LINK_SECONDS = 3.0
@@ -71,11 +71,6 @@ class SharedPostgresStore(PostgresStore):
         """Take a running turn from its owner; None if it has ended or its fence has grown since."""
         row = await self._write(lambda c: c.fetchrow(SEIZE, owner, turn.session_id, turn.number, turn.fence))
         return None if row is None else self._taken(row)
-
-    async def key_by_id(self, key_id: str) -> KeyRecord | None:
-        """The key, even if revoked or expired; None if unknown."""
-        found = await self._keys("WHERE id = $1", key_id)
-        return found[0] if found else None
 
     async def held(self, owner: str) -> list[TurnRecord]:
         """The running turns of this owner."""
