@@ -127,7 +127,7 @@ def _document(settings: Settings) -> bytes:
     return build_document(OPERATIONS, http.VERSION, settings)
 
 
-_SESSION_ERRORS = (404, 410)
+_SESSION_ERRORS = (404, 410, 502)  # 502: another service holds the session, and was lost
 OPERATIONS = (
     Operation("GET", "/health", public_handler=http.health, answer=Health),
     Operation("GET", "/live", public_handler=http.live, answer=Health),
@@ -138,7 +138,7 @@ OPERATIONS = (
     Operation("GET", "/user/info", http.user_info, answer=UserInfo),
     Operation(
         "POST", "/session/register", http.register,
-        body=RegisterRequest, data=Session, errors=(403, 404, 409, 410, 413, 507),
+        body=RegisterRequest, data=Session, errors=(403, 404, 409, 410, 413, 502, 507),
     ),
     Operation(
         "GET", "/session/get", http.get,
@@ -152,7 +152,7 @@ OPERATIONS = (
     Operation("POST", "/session/delete", http.delete, body=DeleteRequest, errors=(*_SESSION_ERRORS, 413)),
     Operation(
         "POST", "/session/generate", http.generate,
-        body=GenerateRequest, answer=SessionResponse, errors=(*_SESSION_ERRORS, 409, 413, 499, 502, 507),
+        body=GenerateRequest, answer=SessionResponse, errors=(*_SESSION_ERRORS, 409, 413, 499, 507),
     ),
     Operation(
         "POST", "/session/attach_file", http.attach_file,

@@ -20,6 +20,14 @@ class ReplicaFigures(msgspec.Struct):
     waiting: TurnsWaiting = TurnsWaiting(0, 0.0)
 
 
+class ForwardingFigures(msgspec.Struct):
+    """What a service passed on to others that hold unlogged sessions, since its start."""
+
+    passed_on: int = 0  # requests and streams that were answered
+    failed: int = 0  # those whose service was not reached, or was lost
+    streams: int = 0  # open now
+
+
 def add_worker_metrics(metrics: Metrics, assistant: Assistant) -> None:
     """Those of the processes that read files."""
 
@@ -36,6 +44,19 @@ def add_store_metrics(metrics: Metrics, store: Store) -> None:
     """That of a database on another machine."""
     if (count := doubts_of(store)) is not None:
         metrics.add_counter("svc_appends_in_doubt", "Appends whose answer was lost.", count)
+
+
+def add_forwarding_metrics(metrics: Metrics, figures: ForwardingFigures) -> None:
+    """Those of what is about unlogged sessions of other services."""
+    metrics.add_counter(
+        "svc_passed_on", "Requests and streams passed on to the service of an unlogged session.",
+        lambda: figures.passed_on,
+    )  # fmt: skip
+    metrics.add_counter(
+        "svc_passed_on_failed", "Requests and streams whose service was not reached, or was lost.",
+        lambda: figures.failed,
+    )  # fmt: skip
+    metrics.add_gauge("svc_streams_passed_on", "Open streams that are passed on.", lambda: figures.streams)
 
 
 def add_replica_metrics(metrics: Metrics, figures: ReplicaFigures) -> None:
