@@ -85,10 +85,10 @@ def run(options: Options, settings: Settings) -> None:
     """Serve until a signal arrives or the service is idle; raises ConfigError if it cannot start with these options."""
     if options.is_worker:
         check_worker(options, settings)
+    check_transport(options)
     forbid_core_dumps()
     protect_children()
     set_up_logs()
-    check_transport(options)
     if isinstance(options.database, PostgresAddress):
         options.database.take_password(os.environ)
     if isinstance(settings.workers, str):

@@ -6,8 +6,10 @@ import asyncio
 import contextlib
 import re
 from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import asyncpg
 import httpx2
 import pytest
 from click.testing import CliRunner
@@ -134,11 +136,9 @@ async def test_what_it_runs_counts_for_the_key_that_asked_and_ends_with_it(
 
 
 def last_of(service: ProcessService, key_id: str) -> str:
-    """The last message that is stored for the only session of this key's user."""
+    """The last message of the turns that this key asked for."""
 
     async def fetch() -> str:
-        import asyncpg
-
         connection = await asyncpg.connect(service.database.url)
         try:
             sql = """SELECT m.body FROM messages m JOIN turns t ON t.number = m.turn_number
@@ -147,9 +147,7 @@ def last_of(service: ProcessService, key_id: str) -> str:
         finally:
             await connection.close()
 
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1) as pool:  # a loop of its own
         return pool.submit(asyncio.run, fetch()).result()
 
 
@@ -212,7 +210,6 @@ REFUSED = {
     "a database that is not shared": (["--shared-database", "false"], "--shared-database true"),
     "no limit of turns": (["--turns-at-once", "0"], "--turns-at-once N"),
     "an address for other services": (["--advertise", "http://10.0.0.5:8460"], "leave out --advertise"),
-    "no folder of files": ([], "--files file:///PATH"),
     "an address that others reach": (["--host", "0.0.0.0", "--port", "8461"], "would send keys unencrypted"),
 }
 
@@ -229,6 +226,9 @@ def test_a_folder_that_only_it_has_and_a_database_of_one_service_are_refused(
     service: ProcessService, postgres: PostgresServer, tmp_path: Path
 ):
     (tmp_path / "own").mkdir()
+    worker = WorkerProcess(tmp_path, service.database, SCRIPTED)
+    assert worker.process.wait(60) == 1
+    assert "--files file:///PATH" in worker.log_file.read_text()
     worker = WorkerProcess(tmp_path, service.database, SCRIPTED, "--files", f"file://{tmp_path / 'own'}")
     assert worker.process.wait(60) == 1
     assert "is not that of this database" in worker.log_file.read_text()
