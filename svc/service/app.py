@@ -7,6 +7,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import os
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
@@ -69,6 +70,7 @@ from svc.service.http import endpoints as http
 from svc.service.http.guard import SIGN_IN_PATH, Guard
 from svc.service.http.openapi import build_document
 from svc.service.http.replies import HeldResponse, error_reply, headers_for_every_response
+from svc.service.observability.answering import AnsweringDigest
 from svc.service.observability.failures import internal_error
 from svc.service.observability.gauges import add_replica_metrics, add_store_metrics, add_worker_metrics
 from svc.service.observability.idle import ActivityTracker
@@ -364,7 +366,9 @@ def build(
         others=others,
         passed=passed,
     )
-    replica = Replica(service.turns, others, lease_seconds=chosen.lease_seconds)
+    answering = AnsweringDigest(assistant, os.environ)
+    replica = Replica(service.turns, others, lease_seconds=chosen.lease_seconds, answering=answering)
+    service.count_unlike = lambda: replica.figures.unlike
     running = RunningService(service, assistant, disk, single=single, replica=replica, time_source=time_source)
     running.forwarder = forwarder_of(service, passed, homes)
     return running

@@ -107,6 +107,7 @@ class Service:
         passed: PassedRequests | None = None,
     ) -> None:
         self.list_elsewhere: ListElsewhere | None = None  # unlogged sessions of the key's user at other services
+        self.count_unlike: Callable[[], int] = int  # services of the database that answer by something else
         self.session_stores = session_stores
         self.bus = bus
         self.settings = settings
@@ -549,6 +550,13 @@ class Service:
             found.append(
                 "the clock of this machine jumped: nothing is erased, and sessions and keys keep their remaining time, "
                 f"for up to {self.settings.clock_grace_seconds:,g} s. Check the clock"
+            )
+        if unlike := self.count_unlike():
+            others = "process of this database answers" if unlike == 1 else "processes of this database answer"
+            found.append(
+                f"{unlike:,} other {others} by another assistant, model (SVC_MODEL_URL, SVC_MODEL_NAME) or set of "
+                "rules and tables (SVC_KNOWLEDGE_DIR), and any of them may run a question. Give all services and "
+                "workers the same"
             )
         return found
 

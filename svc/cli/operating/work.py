@@ -1,6 +1,6 @@
 """The command ``svc work``: a process that runs turns of a shared database and takes no requests.
 
-How it is probed is decided in docs/decisions.md, "A worker listens nowhere unless it is told to".
+How it is probed is decided in docs/decisions.md, "A worker listens nowhere by default".
 """
 
 from __future__ import annotations

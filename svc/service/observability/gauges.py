@@ -18,6 +18,7 @@ class ReplicaFigures(msgspec.Struct):
     leases_lost: int = 0
     hints_healed: int = 0
     waiting: TurnsWaiting = TurnsWaiting(0, 0.0)
+    unlike: int = 0  # services that answer by another assistant, model or set of rules
 
 
 class ForwardingFigures(msgspec.Struct):
@@ -69,6 +70,9 @@ def add_replica_metrics(metrics: Metrics, figures: ReplicaFigures) -> None:
         "svc_hints_healed", "Sessions whose streams were late, because a hint was lost.",
         lambda: figures.hints_healed,
     )  # fmt: skip
+    metrics.add_gauge(
+        "svc_services_unlike", "Services of the database that answer by something else.", lambda: figures.unlike
+    )
     metrics.add_gauge(
         "svc_database_turns_waiting", "Turns in the database that no service runs.", lambda: figures.waiting.turns
     )

@@ -74,7 +74,7 @@ class TurnUse:
         self._count_tokens(self._prompt_tokens)
 
     async def begin_again(self) -> None:
-        """Count the turn where it is run again, or by another service than was asked; its prompt was counted there."""
+        """Count a turn that another process was asked, or that is run again; its prompt was counted before."""
         self._turn = await self._quotas.hold_again(QuotaName.TURNS, self._key)
 
     def end(self, usage: Usage | None = None) -> None:

@@ -34,8 +34,12 @@ class TurnsWaiting(NamedTuple):
 class SharedStore(Store, Protocol):
     """A store of several replicas."""
 
-    async def renew(self, replica: str, seconds: float) -> None:
-        """Let the replica's lease end so many seconds from now."""
+    async def renew(self, replica: str, seconds: float, answers_by: str = "") -> None:
+        """Let the replica's lease end so many seconds from now; ``answers_by`` identifies how it answers."""
+
+    async def count_unlike(self, answers_by: str) -> int:
+        """How many living replicas answer by something else, as far as they say."""
+        ...
 
     async def leave(self, replica: str) -> None:
         """End the replica's lease now."""

@@ -23,9 +23,10 @@ WITH dead AS (
 ), old AS (
   DELETE FROM replica_requests WHERE created < clock_timestamp() - interval '10 minutes'
 )
-INSERT INTO replicas (id, lease_until) VALUES ($1, clock_timestamp() + make_interval(secs => $2))
-ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until
+INSERT INTO replicas (id, lease_until, answers_by) VALUES ($1, clock_timestamp() + make_interval(secs => $2), $3)
+ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, answers_by = excluded.answers_by
 """
+_UNLIKE = "SELECT count(*) FROM replicas WHERE lease_until > clock_timestamp() AND answers_by NOT IN ('', $1)"
 _HELD = f"SELECT {TURN_COLUMNS} WHERE s.owner = $1 AND s.running_turn <> 0 AND t.number = s.running_turn"
 _HEADS = "SELECT id, last_seq FROM sessions WHERE id = ANY($1)"
 _ASK = """
@@ -51,9 +52,13 @@ class SharedPostgresStore(PostgresStore):
         await super().close()
         await self._lease_links.close()
 
-    async def renew(self, replica: str, seconds: float) -> None:
-        """Let the replica's lease end so many seconds from now."""
-        await self._run(lambda c: c.execute(_RENEW, replica, float(seconds)), links=self._lease_links)
+    async def renew(self, replica: str, seconds: float, answers_by: str = "") -> None:
+        """Let the replica's lease end so many seconds from now; ``answers_by`` identifies how it answers."""
+        await self._run(lambda c: c.execute(_RENEW, replica, float(seconds), answers_by), links=self._lease_links)
+
+    async def count_unlike(self, answers_by: str) -> int:
+        """How many living replicas answer by something else, as far as they say."""
+        return int(await self._run(lambda c: c.fetchval(_UNLIKE, answers_by), links=self._lease_links))
 
     async def leave(self, replica: str) -> None:
         """End the replica's lease now."""
