@@ -28,7 +28,7 @@ from tests.support.wire_client import register
 from tests.svc.service.test_faults_of_several_services import OPTIONS, Roamer, until
 from tests.svc.service.test_kills import finish_and_check
 
-CLIENTS = 4
+CLIENTS = 2  # of each service when it starts
 
 
 class Upgrade:
@@ -37,8 +37,30 @@ class Upgrade:
     def __init__(self, cluster: Cluster) -> None:
         self._cluster = cluster
         self._down: set[int] = set()
-        chance = random.Random(1)
-        self.clients = [Roamer(register(cluster.services[0]), chance) for _ in range(CLIENTS)]
+        self._chance = random.Random(1)
+        self._tasks: list[asyncio.Task[None]] = []
+        self.clients: list[Roamer] = []
+        for number in range(len(cluster.services)):
+            self.join(number)
+
+    def join(self, number: int) -> None:
+        """New clients begin at this service; they go to another one when it ends."""
+        first = self._cluster.services[number]
+
+        async def roam(client: Roamer) -> None:
+            client.at = first
+            await client.run(first)
+            await client.roam(self.up)
+
+        for _ in range(CLIENTS):
+            self.clients.append(Roamer(register(first), self._chance))
+            self._tasks.append(asyncio.create_task(roam(self.clients[-1])))
+
+    async def leave(self) -> None:
+        """Every client leaves after its turn."""
+        for client in self.clients:
+            client.is_leaving = True
+        await asyncio.gather(*self._tasks)
 
     def up(self) -> list[ProcessService]:
         return [one for number, one in enumerate(self._cluster.services) if number not in self._down]
@@ -50,13 +72,14 @@ class Upgrade:
         return version
 
     async def replace(self, number: int, build: Mapping[str, str]) -> None:
-        """SIGTERM in the middle of a turn of this service, then start it as that build."""
+        """SIGTERM in the middle of a turn of this service, then start it as that build, with new clients."""
         service = self._cluster.services[number]
         await until(lambda: any(one.at is service and one.is_in_turn for one in self.clients), "a turn to run")
         self._down.add(number)
         assert await asyncio.to_thread(service.terminate) == 0
         await asyncio.to_thread(lambda: self._cluster.start(number, **build))
         self._down.discard(number)
+        self.join(number)
 
     async def everyone_gets_on(self) -> None:
         """Each client has one more answer."""
@@ -81,21 +104,18 @@ async def test_two_services_are_upgraded_under_load_and_the_older_one_starts_ane
     with live_cluster(tmp_path, postgres, "Steady", count=2, **OPTIONS) as cluster:
         database = cluster.services[0].database
         upgrade = Upgrade(cluster)
-        tasks = [asyncio.create_task(client.roam(upgrade.up)) for client in upgrade.clients]
         assert (await schema_of(database))[0] == NEWEST
 
         await upgrade.replace(0, later)
         assert await schema_of(database) == (NEWEST + 1, NEWEST)
         assert [upgrade.version(number) for number in (0, 1)] == [VERSION, svc.__version__]
-        await upgrade.everyone_gets_on()  # at both
+        await upgrade.everyone_gets_on()
 
         await upgrade.replace(1, {})
         assert upgrade.version(1) == svc.__version__
         await upgrade.everyone_gets_on()
 
-        for client in upgrade.clients:
-            client.is_leaving = True
-        await asyncio.gather(*tasks)
+        await upgrade.leave()
         for client in upgrade.clients:
             for service in cluster.services:
                 with service.http() as http:
