@@ -35,6 +35,7 @@ from svc.cli.migrate import migrate
 from svc.cli.open import open_page
 from svc.cli.operating.check import check
 from svc.cli.operating.deploy import deploy
+from svc.cli.operating.work import work
 from svc.cli.rules import rules
 from svc.cli.serve import serve
 from svc.cli.service_state import status, stop
@@ -163,7 +164,7 @@ def main() -> None:
 
 for _command in (
     ask, bundle, chat, check, completion, deploy, doctor, help_page, keys, man, migrate, open_page, rules, serve,
-    sessions, status, stop,
+    sessions, status, stop, work,
 ):  # fmt: skip
     main.add_command(_command)
     _add_short_help(_command)

@@ -7,8 +7,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -69,6 +70,7 @@ from svc.service.http import endpoints as http
 from svc.service.http.guard import SIGN_IN_PATH, Guard
 from svc.service.http.openapi import build_document
 from svc.service.http.replies import HeldResponse, error_reply, headers_for_every_response
+from svc.service.observability.answering import AnsweringDigest
 from svc.service.observability.failures import internal_error
 from svc.service.observability.gauges import add_replica_metrics, add_store_metrics, add_worker_metrics
 from svc.service.observability.idle import ActivityTracker
@@ -130,7 +132,7 @@ def _document(settings: Settings) -> bytes:
     return build_document(OPERATIONS, http.VERSION, settings)
 
 
-_SESSION_ERRORS = (404, 410)
+_SESSION_ERRORS = (404, 410, 502)  # 502: another service holds the session, and was lost
 OPERATIONS = (
     Operation("GET", "/health", public_handler=http.health, answer=Health),
     Operation("GET", "/live", public_handler=http.live, answer=Health),
@@ -141,7 +143,7 @@ OPERATIONS = (
     Operation("GET", "/user/info", http.user_info, answer=UserInfo),
     Operation(
         "POST", "/session/register", http.register,
-        body=RegisterRequest, data=Session, errors=(403, 404, 409, 410, 413, 507),
+        body=RegisterRequest, data=Session, errors=(403, 404, 409, 410, 413, 502, 507),
     ),
     Operation(
         "GET", "/session/get", http.get,
@@ -155,7 +157,7 @@ OPERATIONS = (
     Operation("POST", "/session/delete", http.delete, body=DeleteRequest, errors=(*_SESSION_ERRORS, 413)),
     Operation(
         "POST", "/session/generate", http.generate,
-        body=GenerateRequest, answer=SessionResponse, errors=(*_SESSION_ERRORS, 409, 413, 499, 502, 507),
+        body=GenerateRequest, answer=SessionResponse, errors=(*_SESSION_ERRORS, 409, 413, 499, 507),
     ),
     Operation(
         "POST", "/session/attach_file", http.attach_file,
@@ -194,6 +196,8 @@ OPERATIONS = (
 )  # fmt: skip
 
 
+WORKER_PATHS = frozenset({"/live", "/ready", "/health", "/metrics"})
+"""What a worker answers: probes and figures."""
 OPENAI_PREFIX = "/v1"
 OPENAI_PATHS = ("/chat/completions", "/models", "/models/{model}")
 
@@ -366,7 +370,9 @@ def build(
         others=others,
         passed=passed,
     )
-    replica = Replica(service.turns, others, lease_seconds=chosen.lease_seconds)
+    answering = AnsweringDigest(assistant, os.environ)
+    replica = Replica(service.turns, others, lease_seconds=chosen.lease_seconds, answering=answering)
+    service.count_unlike = lambda: replica.figures.unlike
     running = RunningService(service, assistant, disk, single=single, replica=replica, time_source=time_source)
     running.forwarder = forwarder_of(service, passed, homes)
     return running
@@ -407,12 +413,15 @@ def folder_of_files(database: Path | PostgresAddress, files: Path | None) -> Pat
     )
 
 
-def create_app(running: RunningService, *, hosts: Sequence[str] = ()) -> Starlette:
+def create_app(
+    running: RunningService, *, hosts: Sequence[str] = (), paths: Collection[str] | None = None
+) -> Starlette:
     """Build the ASGI application.
 
     Args:
         running: The started service.
         hosts: The host names it answers to; empty for any.
+        paths: The only paths that it has; None for all.
     """
     settings = running.service.settings
     origins = settings.allowed_origins
@@ -444,7 +453,9 @@ def create_app(running: RunningService, *, hosts: Sequence[str] = ()) -> Starlet
         )
     running.service.metrics.set_known_paths(frozenset(operation.path for operation in OPERATIONS) | {"/stream"})
     app = Starlette(
-        routes=_routes(running),
+        routes=_routes(running)
+        if paths is None
+        else _routes_of(running, [one for one in OPERATIONS if one.path in paths]),
         middleware=middleware,
         exception_handlers={HTTPException: _routing_error},
     )
@@ -452,10 +463,15 @@ def create_app(running: RunningService, *, hosts: Sequence[str] = ()) -> Starlet
     return app
 
 
-def _routes(running: RunningService) -> list[BaseRoute]:
-    routes: list[BaseRoute] = [
-        Route(operation.path, _endpoint(running, operation), methods=[operation.method]) for operation in OPERATIONS
+def _routes_of(running: RunningService, operations: Iterable[Operation], *, prefix: str = "") -> list[BaseRoute]:
+    return [
+        Route(f"{prefix}{operation.path}", _endpoint(running, operation), methods=[operation.method])
+        for operation in operations
     ]
+
+
+def _routes(running: RunningService) -> list[BaseRoute]:
+    routes = _routes_of(running, OPERATIONS)
 
     async def open_stream(websocket: WebSocket) -> None:
         try:
@@ -474,15 +490,9 @@ def _routes(running: RunningService) -> list[BaseRoute]:
     )  # for the HTML form only, so it is not in the OpenAPI document
     resume = Operation("POST", "/page/resume", public_handler=page.resume)  # for the page's script only
     unlogged = Operation("GET", http.UNLOGGED_PATH, http.list_unlogged)  # for other services of the database only
-    routes.extend(
-        Route(operation.path, _endpoint(running, operation), methods=[operation.method])
-        for operation in (sign_in, resume, unlogged)
-    )
-    routes.extend(  # most clients of OpenAI's API are configured with an address that ends in /v1
-        Route(f"{OPENAI_PREFIX}{operation.path}", _endpoint(running, operation), methods=[operation.method])
-        for operation in OPERATIONS
-        if operation.path in OPENAI_PATHS
-    )
+    routes += _routes_of(running, (sign_in, resume, unlogged))
+    openai = [operation for operation in OPERATIONS if operation.path in OPENAI_PATHS]
+    routes += _routes_of(running, openai, prefix=OPENAI_PREFIX)  # many clients are configured with such an address
     return [*routes, WebSocketRoute("/stream", open_stream), WebSocketRoute("/{path:path}", refuse_stream)]
 
 

@@ -65,7 +65,7 @@ from svc.service.sessions.session_stores import SessionHandle, SessionStores
 from svc.service.settings import Settings
 from svc.service.shared_state import SharedState
 from svc.service.store.disk_space import DiskSpace
-from svc.service.store.records import FeedbackRecord, FileRecord, KeyRecord, SessionRecord, TurnStart
+from svc.service.store.records import FeedbackRecord, FileRecord, KeyRecord, SessionRecord, TurnRecord, TurnStart
 from svc.service.turns.message_builder import count_tokens
 from svc.service.turns.other_services import OtherServices
 from svc.service.turns.turns import Turns, cancelled, deleted
@@ -106,6 +106,7 @@ class Service:
         passed: PassedRequests | None = None,
     ) -> None:
         self.list_elsewhere: ListElsewhere | None = None  # unlogged sessions of the key's user at other services
+        self.count_unlike: Callable[[], int] = int  # services of the database that answer by something else
         self.session_stores = session_stores
         self.bus = bus
         self.settings = settings
@@ -127,6 +128,7 @@ class Service:
             settings=settings,
             clock=clock.stamp,
             save_file=self._save_file,
+            use_again=self._use_again,
             metrics=self.metrics,
             others=others,
         )
@@ -284,6 +286,15 @@ class Service:
         use = TurnUse(self.quotas, key, prompt_tokens=count_tokens(clean.content or ""))
         with contextlib.closing(room):
             return handle, await self.turns.ask(handle, clean, use=use, local_tools=tools)
+
+    async def _use_again(self, turn: TurnRecord, query: Message) -> TurnUse | None:
+        """What a turn that another process was asked uses of its key's quotas; None if the key is not known."""
+        key = await self.session_stores.logged.key_by_id(turn.key_id) if turn.key_id else None
+        if key is None:
+            return None
+        use = TurnUse(self.quotas, key, prompt_tokens=count_tokens(query.content or ""))
+        await use.begin_again()
+        return use
 
     async def _check_space(self, handle: SessionHandle, query_id: str) -> None:
         """Raise InsufficientStorageError if a new turn could not be stored; an unlogged session needs no disk."""
@@ -538,6 +549,13 @@ class Service:
             found.append(
                 "the clock of this machine jumped: nothing is erased, and sessions and keys keep their remaining time, "
                 f"for up to {self.settings.clock_grace_seconds:,g} s. Check the clock"
+            )
+        if unlike := self.count_unlike():
+            others = "process of this database answers" if unlike == 1 else "processes of this database answer"
+            found.append(
+                f"{unlike:,} other {others} by another assistant, model (SVC_MODEL_URL, SVC_MODEL_NAME) or set of "
+                "rules and tables (SVC_KNOWLEDGE_DIR), and any of them may run a question. Give all services and "
+                "workers the same"
             )
         return found
 

@@ -15,7 +15,12 @@ from svc.service import close_codes
 from svc.service.access import page_tickets, service_proofs, sign_in_codes, stream_tickets, user_keys
 from svc.service.app import OPERATIONS
 from svc.service.http.openapi import build_document
-from svc.service.observability.gauges import ReplicaFigures, add_replica_metrics
+from svc.service.observability.gauges import (
+    ForwardingFigures,
+    ReplicaFigures,
+    add_forwarding_metrics,
+    add_replica_metrics,
+)
 from svc.service.observability.metrics import Metrics
 from svc.service.server.uvicorn_protocols import MAX_PIPELINED
 from svc.service.settings import Settings, describe
@@ -280,6 +285,7 @@ def test_the_page_has_everything_that_the_golden_transcripts_use(path: Path):
 def test_the_page_has_every_metric():
     metrics = Metrics()
     add_replica_metrics(metrics, ReplicaFigures())
+    add_forwarding_metrics(metrics, ForwardingFigures())
     exposed = set(re.findall(r"^# TYPE (svc_\w+) ", metrics.exposition().decode(), re.MULTILINE))
     of_the_process = {
         "svc_running_turns",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from svc.service.access.keys import make_key
 from svc.service.store.address import PostgresAddress
@@ -39,7 +40,7 @@ class Cluster:
         for service in self.services:
             service.wait()
 
-    def _new(self, number: int) -> ProcessService:
+    def _new(self, number: int, environment: Mapping[str, str] = MappingProxyType({})) -> ProcessService:
         folder = self._folder / f"replica{number}"
         folder.mkdir(exist_ok=True)
         port = free_port() if self._is_advertised else 0
@@ -51,12 +52,12 @@ class Cluster:
             database=self._database,
             common=self._folder,
             is_awaited=False,
-            **self._environment | own,
+            **self._environment | own | environment,
         )
 
-    def start(self, number: int) -> None:
-        """Start a service again that died."""
-        self.services[number] = self._new(number)
+    def start(self, number: int, **environment: str) -> None:
+        """Start a service again that died; ``environment`` is added to that of all."""
+        self.services[number] = self._new(number, environment)
         self.services[number].wait()
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TypeVar
@@ -170,11 +170,14 @@ class ProcessService(LiveService):
         database: Path | PostgresAddress | None = None,
         common: Path | None = None,
         files: str | None = None,
+        options: Sequence[str] = (),
         is_awaited: bool = True,
         **environment: str,
     ) -> None:
         """``common``: the folder of key and files, if several processes share them; ``files``: the value of the option.
         Not ``is_awaited``: call `wait`.
+
+        ``options``: further options of ``svc serve``.
         """
         self.connection_file = folder / "connection.json"
         self.log_file = folder / "service.log"
@@ -187,7 +190,8 @@ class ProcessService(LiveService):
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "svc.cli.main", "serve", "--port", str(port), "--database", url,
                  "--files", files or f"file://{self._common / 'service.db.files'}", "--assistant", name,
-                 "--connection-file", str(self.connection_file), "--key-file", str(self._common / "service.key")],
+                 "--connection-file", str(self.connection_file), "--key-file", str(self._common / "service.key"),
+                 *options],
                 env={**os.environ, "PYTHONPATH": str(ASSISTANTS), "SVC_DRAIN_SECONDS": "0", **environment},
                 stdout=log,
                 stderr=log,

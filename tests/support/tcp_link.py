@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
+import ssl
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from urllib.parse import urlsplit
@@ -16,8 +17,10 @@ from tests.support.live import wait_until
 class TcpLink:
     """Runs in a thread of its own and leads to each of the targets in turn."""
 
-    def __init__(self, targets: Sequence[tuple[str, int]]) -> None:
+    def __init__(self, targets: Sequence[tuple[str, int]], tls: ssl.SSLContext | None = None) -> None:
+        """``tls``: clients speak TLS with the link."""
         self._targets = itertools.cycle(targets)
+        self._tls = tls
         self.port: int = 0
         self._writers: set[asyncio.StreamWriter] = set()
         self._is_cut = False
@@ -61,7 +64,7 @@ class TcpLink:
         self._loop = asyncio.get_running_loop()
         self._passes, self._stopped = asyncio.Event(), asyncio.Event()
         self._passes.set()
-        async with await asyncio.start_server(self._connect, "127.0.0.1", 0) as server:
+        async with await asyncio.start_server(self._connect, "127.0.0.1", 0, ssl=self._tls) as server:
             self.port = server.sockets[0].getsockname()[1]
             await self._stopped.wait()
             self._cut()
@@ -70,7 +73,7 @@ class TcpLink:
         if self._is_cut:
             writer.transport.abort()
             return
-        far_reader, far_writer = await asyncio.open_connection(*next(self._targets))
+        far_reader, far_writer = await self._dial()
         ends = {writer, far_writer}
         self._writers |= ends
         with contextlib.suppress(ConnectionError):
@@ -80,12 +83,37 @@ class TcpLink:
             end.transport.abort()
         self._writers -= ends
 
+    async def _dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        """A connection to the next target."""
+        return await asyncio.open_connection(*next(self._targets))
+
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(65_536):
                 await self._passes.wait()
                 writer.write(data)
                 await writer.drain()
+
+
+class Balancer(TcpLink):
+    """Each connection goes to the next service that is ready, as ``GET /ready`` says."""
+
+    async def _dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        while True:
+            target = next(self._targets)
+            with contextlib.suppress(OSError):
+                if await _is_ready(target):
+                    return await asyncio.open_connection(*target)
+            await asyncio.sleep(0.05)
+
+
+async def _is_ready(target: tuple[str, int]) -> bool:
+    reader, writer = await asyncio.open_connection(*target)
+    try:
+        writer.write(b"GET /ready HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        return (await reader.readline()).split()[1:2] == [b"200"]
+    finally:
+        writer.close()
 
 
 class DatabaseLink(TcpLink):

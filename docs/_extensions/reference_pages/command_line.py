@@ -16,6 +16,7 @@ _HEAD = """# Command line
 
 Every command has `--help`. The commands that ask questions and the service read [environment variables](settings.md).
 """
+_WITH_SETTINGS = frozenset({"serve", "work"})
 _SETTINGS = {f"--{row.name.replace('_', '-')}" for row in describe(Settings())}
 
 
@@ -36,7 +37,7 @@ def _sections(command: click.Command, parent: click.Context | None) -> Iterator[
         yield from _paragraphs(command.help or "")
         if rows := _options(command, context):
             yield table(("option", "meaning"), rows)
-        if command.name == "serve":
+        if command.name in _WITH_SETTINGS:
             yield "Every [setting of the service](settings.md#the-service) is an option, too."
         if isinstance(command, click.Group):
             for name in command.list_commands(context):
@@ -58,6 +59,6 @@ def _options(command: click.Command, context: click.Context) -> list[tuple[str, 
     records = [
         parameter.get_help_record(context)
         for parameter in command.get_params(context)
-        if not (command.name == "serve" and _SETTINGS & set(parameter.opts))
+        if not (command.name in _WITH_SETTINGS and _SETTINGS & set(parameter.opts))
     ]
     return [(code(names), escaped(text)) for names, text in filter(None, records)]

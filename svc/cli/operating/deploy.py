@@ -8,16 +8,22 @@ import click
 
 from svc.untrusted.terminal import echo
 
-_FILES = {"compose": "compose.yaml", "containerfile": "Containerfile", "kubernetes": "kubernetes.yaml"}
+_FILES = {
+    "compose": "compose.yaml", "containerfile": "Containerfile", "kubernetes": "kubernetes.yaml",
+    "balancer": "Caddyfile",
+}  # fmt: skip
+_OF_A_CLUSTER = {"compose": "compose-cluster.yaml", "kubernetes": "kubernetes-cluster.yaml"}
 
 
 @click.command()
-@click.argument("what", metavar="compose|containerfile|kubernetes", type=click.Choice(list(_FILES)))
-def deploy(what: str) -> None:
-    """Print a file that runs the service in a container.
+@click.argument("what", metavar="compose|containerfile|kubernetes|balancer", type=click.Choice(list(_FILES)))
+@click.option("--cluster", is_flag=True, help="Two equal services and a worker on PostgreSQL (compose, kubernetes).")
+def deploy(what: str, *, cluster: bool) -> None:
+    """Print a file that runs the service in containers.
 
-    containerfile is the image of this version, compose and kubernetes run it: one process on a SQLite database, not as
-    root, with a read-only file system. A reverse proxy in front of it terminates TLS.
+    containerfile is the image of this version, compose and kubernetes run it: one process on a SQLite database, or with
+    --cluster two services and a worker on PostgreSQL. balancer is the configuration of the balancer that compose
+    --cluster has. Nothing runs as root, and file systems are read-only. Each file says at its top what it needs.
 
     \b
       svc deploy containerfile > Containerfile
@@ -26,5 +32,8 @@ def deploy(what: str) -> None:
     """
     import svc
 
-    text = (files(__package__) / "files" / _FILES[what]).read_text("utf-8")
+    if cluster and what not in _OF_A_CLUSTER:
+        raise click.UsageError(f"--cluster goes with {' and '.join(_OF_A_CLUSTER)}; leave it out for {what}")
+    name = _OF_A_CLUSTER[what] if cluster else _FILES[what]
+    text = (files(__package__) / "files" / name).read_text("utf-8")
     echo(text.replace("@VERSION@", svc.__version__).rstrip("\n"))

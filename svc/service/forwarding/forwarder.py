@@ -9,6 +9,7 @@ from starlette.websockets import WebSocket
 from svc.service.access.passed_requests import PassedRequests, is_passed
 from svc.service.forwarding.http_requests import HttpForwarder
 from svc.service.forwarding.streams import StreamForwarder
+from svc.service.observability.gauges import ForwardingFigures, add_forwarding_metrics
 from svc.service.operations import Service
 from svc.service.store.homes import Home, Homes, SessionElsewhereError
 from svc.service.store.records import KeyRecord
@@ -27,8 +28,10 @@ class Forwarder:
     def __init__(self, service: Service, passed: PassedRequests, homes: Homes) -> None:
         self._service = service
         self._passed = passed
-        self._http = HttpForwarder(passed, homes)
-        self._streams = StreamForwarder(passed, self._http, service.settings)
+        figures = ForwardingFigures()
+        add_forwarding_metrics(service.metrics, figures)
+        self._http = HttpForwarder(passed, homes, figures)
+        self._streams = StreamForwarder(passed, self._http, service.settings, figures)
         service.list_elsewhere = self._http.sessions_of
 
     async def start(self) -> None:

@@ -22,6 +22,7 @@ from svc.errors import ServiceError, UnavailableError, UpstreamError
 from svc.service.access.auth import request_target
 from svc.service.access.passed_requests import PassedRequests
 from svc.service.http import endpoints as http
+from svc.service.observability.gauges import ForwardingFigures
 from svc.service.operations import Service
 from svc.service.store.homes import Home, Homes
 from svc.service.store.records import KeyRecord, SessionRecord
@@ -43,11 +44,13 @@ class HttpForwarder:
     Args:
         passed: Signs them.
         homes: Where unlogged sessions are.
+        figures: Counts what is passed on for clients.
     """
 
-    def __init__(self, passed: PassedRequests, homes: Homes) -> None:
+    def __init__(self, passed: PassedRequests, homes: Homes, figures: ForwardingFigures) -> None:
         self._passed = passed
         self._homes = homes
+        self._figures = figures
         self.tls: ssl.SSLContext = ssl.create_default_context()  # trusts SSL_CERT_FILE, too
         self._client = httpx2.AsyncClient(
             verify=self.tls,
@@ -71,8 +74,14 @@ class HttpForwarder:
         body: bytes | None = request.scope["state"].get(http.BODY)
         headers = {name: request.headers[name] for name in _SENT_HEADERS if name in request.headers}
         content = http.read_chunks(service, request) if body is None and request.method == "POST" else body
-        answer = await self._send(key, home, request.method, request_target(request.scope), headers, content)
-        return _Passed(answer)
+        target = request_target(request.scope)
+        try:
+            answer = await self._send(key, home, request.method, target, headers, content)
+        except (UnavailableError, UpstreamError):
+            self._figures.failed += 1
+            raise
+        self._figures.passed_on += 1
+        return _Passed(answer, self._figures)
 
     async def sessions_of(self, key: KeyRecord) -> list[SessionRecord]:
         """The live unlogged sessions of the key's user at all other services; raises UnavailableError."""
@@ -140,15 +149,19 @@ class HttpForwarder:
 class _Passed(StreamingResponse):
     """The answer of another service as it comes in."""
 
-    def __init__(self, answer: httpx2.Response) -> None:
+    def __init__(self, answer: httpx2.Response, figures: ForwardingFigures) -> None:
         super().__init__(_parts(answer), answer.status_code)
         kept = [(name, value) for name, value in answer.headers.multi_items() if name in _ANSWER_HEADERS]
         self.raw_headers = [(name.encode(), value.encode("latin-1")) for name, value in kept]
         self._answer = answer
+        self._figures = figures
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
             await super().__call__(scope, receive, send)
+        except UpstreamError:
+            self._figures.failed += 1
+            raise
         finally:
             await self._answer.aclose()
 

@@ -19,6 +19,7 @@ from svc.service.access.auth import request_target
 from svc.service.access.passed_requests import PassedRequests
 from svc.service.close_codes import STOPPING
 from svc.service.forwarding.http_requests import CONNECT_SECONDS, HttpForwarder
+from svc.service.observability.gauges import ForwardingFigures
 from svc.service.settings import Settings
 from svc.service.store.homes import Home
 from svc.service.store.records import KeyRecord
@@ -33,10 +34,13 @@ _NOT_SENT = frozenset({1004, 1005, 1006, 1015})  # stand for the lack of a code 
 class StreamForwarder:
     """Opens streams at other services."""
 
-    def __init__(self, passed: PassedRequests, http: HttpForwarder, settings: Settings) -> None:
+    def __init__(
+        self, passed: PassedRequests, http: HttpForwarder, settings: Settings, figures: ForwardingFigures
+    ) -> None:
         self._passed = passed
         self._tls = http.tls
         self._settings = settings
+        self._figures = figures
 
     async def pass_on(
         self, websocket: WebSocket, key: KeyRecord, session_id: str, home: Home, streams: OpenStreams
@@ -53,10 +57,13 @@ class StreamForwarder:
             return
         except (OSError, InvalidHandshake, ConnectionClosed, TimeoutError) as error:
             log.warning("service not reached", extra={"address": home.address, "reason": type(error).__name__})
+            self._figures.failed += 1
             raise UnavailableError(
                 "the service that holds this unlogged session is not reached. If it has ended, so has the session",
                 retry_after=1,
             ) from error
+        self._figures.passed_on += 1
+        self._figures.streams += 1
         try:
             await websocket.accept(subprotocol=SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
             outbox = Outbox(0, limit_messages=1, limit_bytes=1)
@@ -64,6 +71,7 @@ class StreamForwarder:
             with streams.opened(opened):
                 await _Passage(websocket, upstream, outbox, self._settings.close_seconds).run()
         finally:
+            self._figures.streams -= 1
             await upstream.close()
 
     async def _connect(self, address: str, signature: str) -> ClientConnection:

@@ -39,7 +39,7 @@ _MEANINGS = {
     429: "Over the key's rpm or tpm; see Retry-After.",
     499: "The turn was cancelled.",
     500: "A bug in the service; the id in the message is also in its log.",
-    502: "The model behind the service failed.",
+    502: "The model behind the service failed, or another service that holds the unlogged session was lost.",
     503: "Shutting down, or the store is unavailable; see Retry-After.",
     507: "The user keeps too many sessions or bytes, or the service's disk is full: see the code.",
 }

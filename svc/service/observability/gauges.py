@@ -18,6 +18,15 @@ class ReplicaFigures(msgspec.Struct):
     leases_lost: int = 0
     hints_healed: int = 0
     waiting: TurnsWaiting = TurnsWaiting(0, 0.0)
+    unlike: int = 0  # services that answer by another assistant, model or set of rules
+
+
+class ForwardingFigures(msgspec.Struct):
+    """What a service passed on to others that hold unlogged sessions, since its start."""
+
+    passed_on: int = 0  # requests and streams that were answered
+    failed: int = 0  # those whose service was not reached, or was lost
+    streams: int = 0  # open now
 
 
 def add_worker_metrics(metrics: Metrics, assistant: Assistant) -> None:
@@ -38,6 +47,19 @@ def add_store_metrics(metrics: Metrics, store: Store) -> None:
         metrics.add_counter("svc_appends_in_doubt", "Appends whose answer was lost.", count)
 
 
+def add_forwarding_metrics(metrics: Metrics, figures: ForwardingFigures) -> None:
+    """Those of what is about unlogged sessions of other services."""
+    metrics.add_counter(
+        "svc_passed_on", "Requests and streams passed on to the service of an unlogged session.",
+        lambda: figures.passed_on,
+    )  # fmt: skip
+    metrics.add_counter(
+        "svc_passed_on_failed", "Requests and streams whose service was not reached, or was lost.",
+        lambda: figures.failed,
+    )  # fmt: skip
+    metrics.add_gauge("svc_streams_passed_on", "Open streams that are passed on.", lambda: figures.streams)
+
+
 def add_replica_metrics(metrics: Metrics, figures: ReplicaFigures) -> None:
     """Those of one of several services on a database."""
     metrics.add_counter(
@@ -48,6 +70,9 @@ def add_replica_metrics(metrics: Metrics, figures: ReplicaFigures) -> None:
         "svc_hints_healed", "Sessions whose streams were late, because a hint was lost.",
         lambda: figures.hints_healed,
     )  # fmt: skip
+    metrics.add_gauge(
+        "svc_services_unlike", "Services of the database that answer by something else.", lambda: figures.unlike
+    )
     metrics.add_gauge(
         "svc_database_turns_waiting", "Turns in the database that no service runs.", lambda: figures.waiting.turns
     )

@@ -22,6 +22,7 @@ from svc.untrusted.characters import on_one_line
 _KNOWN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "color_message", "taskName"}
 _SENTENCES = {
     "listening": "svc {version} listens on {address} (PID {pid}). Press Ctrl-C to stop it.",
+    "working": "svc {version} runs waiting turns (PID {pid}; probes: {probes}). Press Ctrl-C to stop it.",
     "no keys": "warning: there is no API key yet. Create one: {hint}",
     "request": "{method} {path}  {status}  {ms} ms",
     "stopping": "stopping; running questions get a moment to end",

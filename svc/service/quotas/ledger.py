@@ -125,7 +125,15 @@ class Quotas:
         if held is None:
             used = await self.counters.held(quota, account)
             raise self._refused(quota, key, self._held_error(quota, max(used, limit), limit))
-        self._metrics.quota_held(name, key.rate_id, held)
+        return self._hold_of(quota, key, held)
+
+    async def hold_again(self, name: QuotaName, key: KeyRecord) -> SharedHold:
+        """As ``hold_shared``, for what was admitted before, perhaps by another service: it is never refused."""
+        quota = QUOTAS[name]
+        return self._hold_of(quota, key, await self.counters.hold(quota, quota.account(key), 0) or 0)
+
+    def _hold_of(self, quota: Quota, key: KeyRecord, held: int) -> SharedHold:
+        self._metrics.quota_held(quota.name, key.rate_id, held)
         return SharedHold(functools.partial(self._release, quota, key))
 
     def _release(self, quota: Quota, key: KeyRecord) -> None:

@@ -73,6 +73,10 @@ class TurnUse:
         self._turn = await self._quotas.hold_shared(QuotaName.TURNS, self._key)
         self._count_tokens(self._prompt_tokens)
 
+    async def begin_again(self) -> None:
+        """Count a turn that another process was asked, or that is run again; its prompt was counted before."""
+        self._turn = await self._quotas.hold_again(QuotaName.TURNS, self._key)
+
     def end(self, usage: Usage | None = None) -> None:
         """The turn has ended; ``usage`` is what it cost altogether, None if it did not run."""
         if self._turn is not None:

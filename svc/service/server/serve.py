@@ -1,4 +1,4 @@
-"""Run the service as a process: options, socket, locks, connection file, signals.
+"""Run the service or a worker as a process: options, socket, locks, connection file, signals.
 
 Facts: docs/wire.md, "Network and deployment". Refuses to start if keys would be sent unencrypted: plain http beyond
 loopback needs ``--behind-proxy``. A lock lets one process at a time serve a database: a file beside SQLite's, a lock of
@@ -33,7 +33,7 @@ from svc.errors import ConfigError
 from svc.process_safety import forbid_core_dumps, protect_children
 from svc.process_safety.private_files import make_private_file
 from svc.service.access.keys import is_well_formed, key_digest, make_key
-from svc.service.app import RunningService, build, create_app
+from svc.service.app import WORKER_PATHS, RunningService, build, create_app
 from svc.service.http.endpoints import VERSION
 from svc.service.http.guard import allowed_hosts, is_loopback
 from svc.service.observability.logs import set_up_logs
@@ -58,10 +58,14 @@ _SIGNAL_SECONDS = 0.05  # until a second signal is noticed
 
 
 class Options(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of ``svc serve``. ``port`` 0 is any free port; None is not set."""
+    """The options of ``svc serve`` and ``svc work``; None is not set.
+
+    ``port`` 0 is any free port; a worker listens only if it has one. ``is_worker``: it runs what the services of its
+    database leave to others, and serves probes and metrics alone.
+    """
 
     host: str
-    port: int
+    port: int | None
     database: Path | PostgresAddress
     assistant: str = DEFAULT_ASSISTANT
     tls_cert: Path | None = None
@@ -71,6 +75,7 @@ class Options(msgspec.Struct, frozen=True, kw_only=True):
     connection_file: Path | None = None
     key_file: Path | None = None
     exit_when_idle: float | None = None
+    is_worker: bool = False
 
 
 class Connection(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,10 +90,12 @@ class Connection(msgspec.Struct, frozen=True, kw_only=True):
 
 def run(options: Options, settings: Settings) -> None:
     """Serve until a signal arrives or the service is idle; raises ConfigError if it cannot start with these options."""
+    if options.is_worker:
+        check_worker(options, settings)
+    check_transport(options)
     forbid_core_dumps()
     protect_children()
     set_up_logs()
-    check_transport(options)
     if isinstance(options.database, PostgresAddress):
         options.database.take_password(os.environ)
     files = _place_of(options.files)
@@ -101,7 +108,9 @@ def run(options: Options, settings: Settings) -> None:
             options.connection_file.unlink(missing_ok=True)  # of a process that died: its PID may be another's now
         if isinstance(options.database, Path):
             held.enter_context(_lock(options.database, "another service is using this database"))
-        listener = held.enter_context(contextlib.closing(listen(options.host, options.port)))
+        listener = None
+        if options.port is not None:
+            listener = held.enter_context(contextlib.closing(listen(options.host, options.port)))
         running = build(assistant, database=options.database, files=files, settings=settings)
         server = Server(options, running, listener)
         with asyncio.Runner(loop_factory=server.config.get_loop_factory()) as runner:
@@ -121,11 +130,36 @@ def check_transport(options: Options) -> None:
     """Raise ConfigError if keys would be sent unencrypted, or half of the TLS pair is missing."""
     if (options.tls_cert is None) != (options.tls_key is None):
         raise ConfigError("--tls-cert and --tls-key need each other; give both, or neither")
-    is_safe = options.tls_cert is not None or options.behind_proxy or is_loopback(options.host)
+    is_reachable = options.port is not None and not is_loopback(options.host)
+    is_safe = options.tls_cert is not None or options.behind_proxy or not is_reachable
     if not is_safe:
         raise ConfigError(
             f"--host {options.host} is reachable from other machines, and plain http would send keys unencrypted. "
             "Give --tls-cert and --tls-key, or --behind-proxy if a reverse proxy terminates TLS"
+        )
+
+
+def check_worker(options: Options, settings: Settings) -> None:
+    """Raise ConfigError if a worker with these settings would have nothing to do, or too much."""
+    if isinstance(options.database, Path):
+        raise ConfigError(
+            f"svc work takes turns from a PostgreSQL database that services share, and {url_of(options.database)} is a "
+            "SQLite file, which one service uses. Give --database postgresql://…, the one of the services"
+        )
+    if not settings.shared_database:
+        raise ConfigError(
+            "svc work is one of several processes on a database: give --shared-database true "
+            "(SVC_SHARED_DATABASE=true), as the services have it"
+        )
+    if not settings.turns_at_once:
+        raise ConfigError(
+            "svc work needs --turns-at-once N (SVC_TURNS_AT_ONCE): how many turns it runs at the same time. The "
+            "services need it, too: without it they run every turn themselves, and none waits for a worker"
+        )
+    if settings.advertise:
+        raise ConfigError(
+            "svc work holds no unlogged sessions and has no address for other services: leave out --advertise "
+            "(SVC_ADVERTISE)"
         )
 
 
@@ -156,7 +190,8 @@ def load_assistant(name: str) -> Assistant:
 class Server(uvicorn.Server):
     """uvicorn with the service's start-up and shutdown."""
 
-    def __init__(self, options: Options, running: RunningService, listener: socket.socket) -> None:
+    def __init__(self, options: Options, running: RunningService, listener: socket.socket | None) -> None:
+        """``listener`` None: a worker that nobody probes."""
         self._options = options
         self._running = running
         self._listener = listener
@@ -166,7 +201,7 @@ class Server(uvicorn.Server):
         hosts = allowed_hosts(options.host, behind_proxy=options.behind_proxy, configured=settings.allowed_hosts)
         if hosts and settings.advertise:
             hosts = (*hosts, urlsplit(settings.advertise).hostname or "")
-        app: ASGIApp = create_app(running, hosts=hosts)
+        app: ASGIApp = create_app(running, hosts=hosts, paths=WORKER_PATHS if options.is_worker else None)
         if settings.telemetry:
             app = traced(app, running.service.metrics.path_label)
         metrics = running.service.metrics
@@ -182,6 +217,8 @@ class Server(uvicorn.Server):
     @property
     def connection(self) -> Connection:
         """The addresses of the running service."""
+        if self._listener is None:
+            raise ValueError("a worker without --port has no address")
         host, port = self._listener.getsockname()[:2]
         reachable = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104  # a comparison
         address = f"[{reachable}]:{port}" if ":" in reachable else f"{reachable}:{port}"
@@ -201,7 +238,7 @@ class Server(uvicorn.Server):
             await self._running.start(self._stop)
             if self._options.key_file is not None:
                 await register_key_file(self._options.key_file, self._running)
-            await self.serve(sockets=[self._listener])
+            await self.serve(sockets=[] if self._listener is None else [self._listener])
         finally:
             await self._running.close()
 
@@ -212,6 +249,10 @@ class Server(uvicorn.Server):
         """Start listening, then write the connection file."""
         await super().startup(sockets=sockets)
         if self.should_exit:
+            return
+        if self._options.is_worker:
+            probes = self.connection.base_url if self._listener is not None else "none"
+            log.info("working", extra={"probes": probes, "pid": os.getpid(), "version": VERSION})
             return
         connection = self.connection
         if self._options.connection_file is not None:
@@ -230,11 +271,14 @@ class Server(uvicorn.Server):
         return await super().on_tick(counter)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Serve on until balancers have noticed, then let turns end and streams close before connections are cut."""
+        """Serve on until balancers have noticed, then let turns end and streams close before connections are cut.
+
+        No balancer sends anything to a worker, so it stops at once.
+        """
         log.info("stopping")
         self._running.service.is_ready = False
         hurrying = asyncio.create_task(self._watch_for_hurry())
-        if self._is_terminated:
+        if self._is_terminated and not self._options.is_worker:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(self._running.service.settings.drain_seconds):
                     await self._running.hurry.wait()

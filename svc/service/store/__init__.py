@@ -126,7 +126,13 @@ class Store(Protocol):
         ...
 
     async def begin_turn(
-        self, session_id: str, query: Message, *, owner: str, first_batch: FirstBatch | None = None
+        self,
+        session_id: str,
+        query: Message,
+        *,
+        owner: str,
+        first_batch: FirstBatch | None = None,
+        key_id: str = "",
     ) -> TurnStart:
         """Store a query and begin its turn, or return the turn that the same query id began before.
 
@@ -137,6 +143,7 @@ class Store(Protocol):
             query: The query; its ``turn``, ``parent_id`` and ``seq`` are set.
             owner: The process that holds the turn's lease; "" for a turn that waits, which is not an attempt yet.
             first_batch: Stored in the same transaction, unless another message was stored since it was made.
+            key_id: The key that asks, whose quotas the turn counts for.
 
         Raises:
             TurnInProgressError: Another turn of the session is running.
@@ -157,6 +164,7 @@ class Store(Protocol):
         *,
         owner: str,
         first_batch: FirstBatch | None = None,
+        key_id: str = "",
     ) -> TurnStart:
         """Store a new session, turns that were answered elsewhere, and its query's turn, in one transaction."""
         ...
@@ -252,6 +260,10 @@ class Store(Protocol):
         """Store a key under its digest; a key that exists is left as it is."""
 
     async def key_by_digest(self, digest: str) -> KeyRecord | None:
+        """The key, even if revoked or expired; None if unknown."""
+        ...
+
+    async def key_by_id(self, key_id: str) -> KeyRecord | None:
         """The key, even if revoked or expired; None if unknown."""
         ...
 

@@ -1,7 +1,7 @@
 """The address of the service's database: a SQLite file, or PostgreSQL. Pure; a password is never part of its text.
 
-A password comes from ``SVC_DATABASE_URL``, ``PGPASSWORD`` or the file in ``PGPASSFILE``, never from an option: other
-users of the machine see a process's options.
+A password comes from ``SVC_DATABASE_URL``, ``PGPASSWORD`` or a file (``SVC_DATABASE_PASSWORD_FILE``, ``PGPASSFILE``),
+never from an option: other users of the machine see a process's options.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class PostgresAddress:
         user, _, hosts = parts.netloc.rpartition("@")
         self.url: str = url
         self.has_password: bool = ":" in user or not _SECRETS.isdisjoint(query)
-        self.password: str | None = None  # from the environment; None is that of the URL or of PGPASSFILE
+        self.password: str | None = None  # from the environment or a file; None is that of the URL or of PGPASSFILE
         self._label = f"postgresql://{hosts or query.get('host', 'localhost')}{parts.path}"
         self.has_mode: bool = "target_session_attrs" in query
         names = [host.rpartition(":")[0] if ":" in host.rpartition("]")[2] else host for host in hosts.split(",")]
@@ -47,7 +47,9 @@ class PostgresAddress:
     def take_password(self, environment: MutableMapping[str, str]) -> None:
         """Move a password out of the environment, which processes that read files inherit."""
         environment.pop("SVC_DATABASE_URL", None)
-        self.password = environment.pop("PGPASSWORD", None) if not self.has_password else None
+        given = environment.pop("PGPASSWORD", None)
+        if self.password is None and not self.has_password:
+            self.password = given
 
     def __str__(self) -> str:
         return self._label

@@ -141,7 +141,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     """A turn and its lease.
 
     ``fence`` grows each time the turn is taken over. An append with an older fence is refused, so a process that was
-    paused and lost its lease cannot write.
+    paused and lost its lease cannot write. ``key_id`` is that of the key that asked; "" if it is not known.
     """
 
     session_id: str
@@ -152,6 +152,7 @@ class TurnRecord(msgspec.Struct, frozen=True, kw_only=True):
     state: TurnState
     fence: int
     attempts: int
+    key_id: str = ""
 
 
 class TurnEnd(msgspec.Struct, frozen=True, kw_only=True):

@@ -24,10 +24,10 @@ _LOCAL_TOOLS_DECODER = msgspec.json.Decoder(tuple[LocalTool, ...])
 NO_LOCAL_TOOLS = "[]"
 
 TURN_COLUMNS = (
-    "s.id, t.id, t.number, t.query_id, t.query_seq, t.state, t.fence, t.attempts"
+    "s.id, t.id, t.number, t.query_id, t.query_seq, t.state, t.fence, t.attempts, t.key_id"
     " FROM turns t JOIN sessions s ON s.number = t.session_number"
 )
-Row = tuple[str, str, int, str, int, str, int, int]
+Row = tuple[str, str, int, str, int, str, int, int, str]
 SESSION_VALUES = (
     "user_id, org_id, model, ttl, language, name, description, create_time, update_time, expire_time, can_log,"
     " last_seq, turns, usage, number, instructions"
@@ -135,4 +135,5 @@ def turn_row(row: Row) -> TurnRecord:
         state=TurnState(row[5]),
         fence=row[6],
         attempts=row[7],
+        key_id=row[8],
     )

@@ -11,7 +11,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from svc.service.store import Store
-from svc.service.store.records import KeyRecord, TurnRecord
+from svc.service.store.records import TurnRecord
 
 
 class OwnerRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -34,8 +34,12 @@ class TurnsWaiting(NamedTuple):
 class SharedStore(Store, Protocol):
     """A store of several replicas."""
 
-    async def renew(self, replica: str, seconds: float) -> None:
-        """Let the replica's lease end so many seconds from now."""
+    async def renew(self, replica: str, seconds: float, answers_by: str = "") -> None:
+        """Let the replica's lease end so many seconds from now; ``answers_by`` identifies how it answers."""
+
+    async def count_unlike(self, answers_by: str) -> int:
+        """How many living replicas answer by something else, as far as they say."""
+        ...
 
     async def leave(self, replica: str) -> None:
         """End the replica's lease now."""
@@ -49,10 +53,6 @@ class SharedStore(Store, Protocol):
 
     async def seize(self, turn: TurnRecord, *, owner: str) -> TurnRecord | None:
         """Take a running turn from its owner, to end it; None if it has ended or its fence has grown since."""
-        ...
-
-    async def key_by_id(self, key_id: str) -> KeyRecord | None:
-        """The key, even if revoked or expired; None if unknown."""
         ...
 
     async def held(self, owner: str) -> Sequence[TurnRecord]:

@@ -352,10 +352,16 @@ class SqliteStore:
         return await self._read(operation)
 
     async def begin_turn(
-        self, session_id: str, query: Message, *, owner: str, first_batch: FirstBatch | None = None
+        self,
+        session_id: str,
+        query: Message,
+        *,
+        owner: str,
+        first_batch: FirstBatch | None = None,
+        key_id: str = "",
     ) -> TurnStart:
         """Store a query and begin its turn, or return the turn that the same query id began before."""
-        return await self._write(lambda c: turn_rows.begin(c, session_id, query, owner, first_batch))
+        return await self._write(lambda c: turn_rows.begin(c, session_id, query, owner, first_batch, key_id))
 
     async def has_query(self, session_id: str, query_id: str) -> bool:
         """Whether a turn of the session has this query."""
@@ -370,6 +376,7 @@ class SqliteStore:
         *,
         owner: str,
         first_batch: FirstBatch | None = None,
+        key_id: str = "",
     ) -> TurnStart:
         """Store a session, if it is not stored yet, with turns that were answered elsewhere; begin its query's turn."""
 
@@ -380,7 +387,7 @@ class SqliteStore:
             for earlier_query, answers in exchanges:
                 turn = turn_rows.begin(connection, session.id, earlier_query, owner).turn
                 turn_rows.append(connection, turn, answers, turn_end)
-            return turn_rows.begin(connection, session.id, query, owner, first_batch)
+            return turn_rows.begin(connection, session.id, query, owner, first_batch, key_id)
 
         return await self._write(operation)
 
@@ -501,6 +508,11 @@ class SqliteStore:
     async def key_by_digest(self, digest: str) -> KeyRecord | None:
         """The key, even if revoked or expired; None if unknown."""
         found = await self._read_inline(lambda c: _keys(c, "WHERE digest = ?", [digest]))
+        return found[0] if found else None
+
+    async def key_by_id(self, key_id: str) -> KeyRecord | None:
+        """The key, even if revoked or expired; None if unknown."""
+        found = await self._read_inline(lambda c: _keys(c, "WHERE id = ?", [key_id]))
         return found[0] if found else None
 
     async def key_digest(self, beginning: str) -> str | None:

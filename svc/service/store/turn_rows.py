@@ -44,7 +44,12 @@ FROM sessions s WHERE id = ?
 
 
 def begin(
-    connection: sqlite3.Connection, session_id: str, query: Message, owner: str, first_batch: FirstBatch | None = None
+    connection: sqlite3.Connection,
+    session_id: str,
+    query: Message,
+    owner: str,
+    first_batch: FirstBatch | None = None,
+    key_id: str = "",
 ) -> TurnStart:
     """Store the query with its first batch and begin its turn, or return the turn that the query id began before."""
     row = connection.execute(_QUERY_STATE, [query.id, query.id, query.turn, query.parent_id, session_id]).fetchone()
@@ -65,7 +70,7 @@ def begin(
         if first_batch is not None and is_first_batch_stored
         else ((), None)
     )
-    turn = _insert_turn(connection, (number, session_id), query, owner, last_seq + 1, turn_end)
+    turn = _insert_turn(connection, (number, session_id), query, owner, last_seq + 1, turn_end, key_id)
     stored = _insert_messages(connection, number, turn, [query, *messages], last_seq + 1)
     connection.execute(
         "UPDATE sessions SET turns = turns + 1, last_seq = ?, bytes = bytes + ?, update_time = ?, usage = ?,"
@@ -104,12 +109,13 @@ def _insert_turn(
     owner: str,
     seq: int,
     turn_end: TurnEnd | None,
+    key_id: str,
 ) -> TurnRecord:
     """Insert the new turn, already ended if its end is known."""
     state, ended = (TurnState.RUNNING, 0.0) if turn_end is None else (turn_end.state, turn_end.time)
     inserted = connection.execute(
-        "INSERT INTO turns (session_number, id, query_id, query_seq, state, owner, fence, attempts, started, ended)"
-        " VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?)",
+        "INSERT INTO turns (session_number, id, query_id, query_seq, state, owner, fence, attempts, started, ended,"
+        " key_id) VALUES (?, ?, ?, ?, ?, ?, 1, ?, ?, ?, ?)",
         [
             session[0],
             query.turn,
@@ -120,6 +126,7 @@ def _insert_turn(
             int(bool(owner)),
             query.created_at,
             ended,
+            key_id,
         ],
     )
     return TurnRecord(
@@ -131,6 +138,7 @@ def _insert_turn(
         state=state,
         fence=1,
         attempts=int(bool(owner)),
+        key_id=key_id,
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Protocol
 
 import msgspec
@@ -43,7 +43,12 @@ class Streams(Protocol):
 class Replica:
     """This service among the others."""
 
-    def __init__(self, turns: Turns, others: OtherServices, *, lease_seconds: float) -> None:
+    def __init__(
+        self, turns: Turns, others: OtherServices, *, lease_seconds: float, answering: Callable[[], str] = str
+    ) -> None:
+        """``answering`` identifies what decides how this service answers; it may read files."""
+        self._answering = answering
+        self._answers_by = ""
         self._turns = turns
         self._others = others
         self._store = others.store
@@ -62,6 +67,7 @@ class Replica:
 
     async def join(self) -> None:
         """Take a lease."""
+        self._answers_by = await asyncio.to_thread(self._answering)
         await self._renew()
 
     async def start(self, streams: Streams) -> None:
@@ -91,7 +97,7 @@ class Replica:
 
     async def _renew(self) -> None:
         now = asyncio.get_running_loop().time()
-        await self._store.renew(self._turns.owner, self._lease_seconds)
+        await self._store.renew(self._turns.owner, self._lease_seconds, self._answers_by)
         if self._is_lost or (self._renewed and now - self._renewed > self._lease_seconds):
             # The database may have been away for all: the others renew their leases before anybody takes their turns.
             self._note_lost(now)
@@ -131,10 +137,12 @@ class Replica:
             except ServiceError as error:
                 log.warning("lease not renewed", extra={"reason": str(error)})
             else:
-                await self._safely(self._count_waiting())
+                await self._safely(self._look_around())
 
-    async def _count_waiting(self) -> None:
+    async def _look_around(self) -> None:
         self.figures.waiting = await self._store.turns_waiting()
+        self._answers_by = await asyncio.to_thread(self._answering)
+        self.figures.unlike = await self._store.count_unlike(self._answers_by)
 
     async def _look_again(self) -> None:
         while True:

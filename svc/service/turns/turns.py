@@ -49,6 +49,7 @@ START_RETRY_SECONDS = 1.0  # until a waiting turn is tried again that could not 
 
 Exchanges = Sequence[tuple[Message, Sequence[Message]]]  # a query and the messages that answered it
 SaveSessionFile = Callable[[SessionHandle, StepFile], Awaitable[None]]
+UseAgain = Callable[[TurnRecord, Message], Awaitable[TurnUse | None]]
 
 JOBS_SHARE = 0.95  # of a turn's time, after which no tool runs; the rest is for the answer
 
@@ -70,7 +71,7 @@ class PendingTurn:
         after_seq: The session's last seq when ``history`` was read.
         history: The conversation up to ``after_seq``; None if it is still to be read.
         is_cached: Whether the history is worth caching for a next query.
-        use: What it uses of its key's quotas; None if the turn is recovered, and its key unknown.
+        use: What it uses of its key's quotas; None if its key is not known.
         local_tools: The tools that the client offers.
     """
 
@@ -107,6 +108,7 @@ class Turns:
         settings: Settings,
         clock: Callable[[], float],
         save_file: SaveSessionFile,
+        use_again: UseAgain,
         metrics: Metrics,
         others: OtherServices | None = None,
     ) -> None:
@@ -116,6 +118,7 @@ class Turns:
         self._settings = settings
         self._clock = clock
         self._save_file = save_file
+        self._use_again = use_again
         self._metrics = metrics
         self._others = others
         self.histories: HistoryCache = HistoryCache(
@@ -172,7 +175,9 @@ class Turns:
         pending = PendingTurn(handle, query, after_seq=after_seq, history=history, use=use, local_tools=local_tools)
         if tuple(local_tools) != handle.session.local_tools and not handle.session.is_running:
             await handle.store.set_local_tools(handle.session.id, local_tools)
-        turn_start, _ = await self._admit(pending, partial(handle.store.begin_turn, handle.session.id))
+        turn_start, _ = await self._admit(
+            pending, partial(handle.store.begin_turn, handle.session.id, key_id=use.key_id)
+        )
         return turn_start
 
     async def ask_in_new_session(
@@ -193,7 +198,8 @@ class Turns:
         pending = PendingTurn(
             handle, query, after_seq=len(messages), history=history_of(messages), is_cached=False, use=use
         )  # few such sessions get a second question
-        turn_start, run = await self._admit(pending, partial(handle.store.begin_session, handle.session, exchanges))
+        begin = partial(handle.store.begin_session, handle.session, exchanges, key_id=use.key_id)
+        turn_start, run = await self._admit(pending, begin)
         if run is not None:
             await _settled(run)
             if run.turn_end:
@@ -452,7 +458,8 @@ class Turns:
         messages = await store.turn_messages(turn)
         if handle is None or not messages:
             return
-        pending = PendingTurn(handle, messages[0], local_tools=handle.session.local_tools)
+        use = await self._use_again(turn, messages[0])
+        pending = PendingTurn(handle, messages[0], use=use, local_tools=handle.session.local_tools)
         run = self._run_of(pending, turn)
         if turn.attempts > self._settings.max_turn_attempts:
             fault = internal_error(RuntimeError("a turn's process died twice"), turn=turn.id)
@@ -460,7 +467,11 @@ class Turns:
         elif expiry_time() >= handle.session.expire_time:
             await self._end(pending, run, SessionExpiredError("the session expired while the turn ran"))
         elif not self.waiting.has_room:
-            await store.release(turn)
+            try:
+                await store.release(turn)
+            except BaseException:
+                _end_use(pending)
+                raise
             self._wait(pending, turn)
         else:
             log.info("turn recovered", extra={"turn": turn.id, "attempt": turn.attempts})

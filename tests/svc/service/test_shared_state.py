@@ -24,7 +24,8 @@ from svc.service.store.address import PostgresAddress
 from tests.support import ASSISTANTS
 from tests.support.assistants.scripted import Calling, Echo
 from tests.support.live import ThreadService, live_process, wait_until
-from tests.support.postgres import PostgresServer, postgres_server
+from tests.support.postgres import PostgresServer
+from tests.support.tcp_link import database_link
 from tests.support.wire_client import ask, opened, read, read_turn, register, until_closed
 from tests.svc.service.access.test_stream_tickets import stream, ticket_for
 from tests.svc.service.http.test_page import code_of, enter, resume, start_of
@@ -261,25 +262,23 @@ async def test_services_whose_clocks_are_ten_minutes_apart_agree_on_expiry(postg
             here.stop()
 
 
-def test_the_watch_says_once_that_the_database_is_away(tmp_path: Path, caplog: pytest.LogCaptureFixture):
-    with postgres_server(is_durable=True) as server:
-        service = ThreadService(
-            tmp_path,
-            Echo(),
-            Settings(stop_seconds=0.3, watch_seconds=0.05),
-            database=PostgresAddress(server.new_schema()),
-        )
+def test_the_watch_says_once_that_the_database_is_away(
+    postgres: PostgresServer, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    with database_link(PostgresAddress(postgres.new_schema())) as link:
+        settings = Settings(stop_seconds=0.3, watch_seconds=0.05)
+        service = ThreadService(tmp_path, Echo(), settings, database=link.address)
         try:
             caplog.set_level("INFO", "svc.stream")
             session_id = register(service)
             with sync_connect(
                 f"{service.ws_url}/stream?session_id={session_id}", additional_headers=service.headers, proxy=None
             ):
-                server.kill()
-                wait_until(lambda: "watch failed" in caplog.messages, "the watch to fail", 60)
-                time.sleep(1)
-                server.start()
-                wait_until(lambda: "watch goes on" in caplog.messages, "the watch to go on", 60)
+                link.cut()
+                wait_until(lambda: "watch failed" in caplog.messages, "the watch to fail")
+                time.sleep(1)  # many looks that fail
+                link.mend()
+                wait_until(lambda: "watch goes on" in caplog.messages, "the watch to go on")
         finally:
             service.stop()
     assert caplog.messages.count("watch failed") == 1

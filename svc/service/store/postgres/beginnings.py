@@ -21,7 +21,7 @@ _ENCODER = msgspec.json.Encoder()
 
 TURN_COLUMNS = (
     "s.id, t.id, t.number, t.query_id, t.query_seq, t.state,"
-    " CASE WHEN s.running_turn = t.number THEN s.fence ELSE 0 END, t.attempts"
+    " CASE WHEN s.running_turn = t.number THEN s.fence ELSE 0 END, t.attempts, t.key_id"
     " FROM turns t JOIN sessions s ON s.number = t.session_number"
 )
 _STATE = """
@@ -44,8 +44,8 @@ WITH moved AS (
   WHERE s.number = $1 AND s.last_seq = $2 AND s.running_turn = 0
   RETURNING s.number, s.fence
 ), begun AS (
-  INSERT INTO turns (number, session_number, id, query_id, query_seq, state, attempts, started, ended)
-  SELECT $9, moved.number, $11, $12, $2 + 1, $8, CASE WHEN $10::text = '' THEN 0 ELSE 1 END, $13, $14 FROM moved
+  INSERT INTO turns (number, session_number, id, query_id, query_seq, state, attempts, started, ended, key_id)
+  SELECT $9, moved.number, $11, $12, $2 + 1, $8, CASE WHEN $10::text = '' THEN 0 ELSE 1 END, $13, $14, $19 FROM moved
 ), stored AS (
   INSERT INTO messages (session_number, seq, turn_number, message_type, id, body)
   SELECT moved.number, m.seq, $9, m.message_type, m.id, m.body
@@ -73,6 +73,7 @@ def turn_of(row: Sequence[Any]) -> TurnRecord:
         state=TurnState(row[5]),
         fence=row[6],
         attempts=row[7],
+        key_id=row[8],
     )
 
 
@@ -82,6 +83,7 @@ async def begin(
     query: Message,
     owner: str,
     first_batch: FirstBatch | None = None,
+    key_id: str = "",
 ) -> Beginning:
     """Store the query with its first batch and begin its turn, or return the turn that the query id began before."""
     for _ in range(MAX_TRIES):
@@ -99,7 +101,7 @@ async def begin(
             query.turn = new_id()
         if not row[8]:
             query.parent_id = ROOT_ID
-        if (begun := await _write(connection, (session_id, row), query, owner, first_batch)) is not None:
+        if (begun := await _write(connection, (session_id, row), query, (owner, key_id), first_batch)) is not None:
             return begun
     raise TurnInProgressError("another query of this session is being stored; wait until its turn ends")
 
@@ -119,10 +121,11 @@ async def _write(
     connection: Any,  # noqa: ANN401  # asyncpg has no types
     session: tuple[str, Sequence[Any]],
     query: Message,
-    owner: str,
+    holder: tuple[str, str],
     first_batch: FirstBatch | None,
 ) -> Beginning | None:
-    """Store the turn's beginning; None if the session is not as it was read."""
+    """Store the turn's beginning; None if the session is not as it was read. ``holder``: its owner and key."""
+    owner, key_id = holder
     session_id, (number, last_seq, usage, *_, turn_number) = session
     is_stored = first_batch is not None and first_batch.after_seq == last_seq
     messages, turn_end = (first_batch.messages, first_batch.turn_end) if first_batch and is_stored else ((), None)
@@ -138,7 +141,7 @@ async def _write(
         title_of(query.content), state.value, turn_number, owner, query.turn, query.id, float(query.created_at),
         float(ended),
         [one.seq for one in stored], [one.message_type.value for one in everything], [one.id for one in everything],
-        [one.body for one in stored],
+        [one.body for one in stored], key_id,
     )  # fmt: skip
     if fence is None:
         return None
@@ -151,6 +154,7 @@ async def _write(
         state=state,
         fence=fence,
         attempts=int(bool(owner)),
+        key_id=key_id,
     )
     start = TurnStart(turn=turn, stored=tuple(stored), is_first_batch_stored=is_stored)
     return Beginning(start=start, place=None if turn_end else Place(number, stored[-1].seq, usage))

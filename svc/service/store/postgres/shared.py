@@ -12,7 +12,7 @@ from svc.service.store.postgres.beginnings import TURN_COLUMNS, turn_of
 from svc.service.store.postgres.links import Links
 from svc.service.store.postgres.statements import SEIZE, TAKE_OVER, TURNS_WAITING
 from svc.service.store.postgres.store import PATIENCE_SECONDS, PostgresStore
-from svc.service.store.records import KeyRecord, TurnRecord
+from svc.service.store.records import TurnRecord
 from svc.service.store.shared import OwnerRequest, TurnsWaiting
 
 LEASE_LINK_SECONDS = 3.0
@@ -23,9 +23,10 @@ WITH dead AS (
 ), old AS (
   DELETE FROM replica_requests WHERE created < clock_timestamp() - interval '10 minutes'
 )
-INSERT INTO replicas (id, lease_until) VALUES ($1, clock_timestamp() + make_interval(secs => $2))
-ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until
+INSERT INTO replicas (id, lease_until, answers_by) VALUES ($1, clock_timestamp() + make_interval(secs => $2), $3)
+ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, answers_by = excluded.answers_by
 """
+_UNLIKE = "SELECT count(*) FROM replicas WHERE lease_until > clock_timestamp() AND answers_by NOT IN ('', $1)"
 _HELD = f"SELECT {TURN_COLUMNS} WHERE s.owner = $1 AND s.running_turn <> 0 AND t.number = s.running_turn"
 _HEADS = "SELECT id, last_seq FROM sessions WHERE id = ANY($1)"
 _ASK = """
@@ -51,9 +52,13 @@ class SharedPostgresStore(PostgresStore):
         await super().close()
         await self._lease_links.close()
 
-    async def renew(self, replica: str, seconds: float) -> None:
-        """Let the replica's lease end so many seconds from now."""
-        await self._run(lambda c: c.execute(_RENEW, replica, float(seconds)), links=self._lease_links)
+    async def renew(self, replica: str, seconds: float, answers_by: str = "") -> None:
+        """Let the replica's lease end so many seconds from now; ``answers_by`` identifies how it answers."""
+        await self._run(lambda c: c.execute(_RENEW, replica, float(seconds), answers_by), links=self._lease_links)
+
+    async def count_unlike(self, answers_by: str) -> int:
+        """How many living replicas answer by something else, as far as they say."""
+        return int(await self._run(lambda c: c.fetchval(_UNLIKE, answers_by), links=self._lease_links))
 
     async def leave(self, replica: str) -> None:
         """End the replica's lease now."""
@@ -71,11 +76,6 @@ class SharedPostgresStore(PostgresStore):
         """Take a running turn from its owner; None if it has ended or its fence has grown since."""
         row = await self._write(lambda c: c.fetchrow(SEIZE, owner, turn.session_id, turn.number, turn.fence))
         return None if row is None else self._taken(row)
-
-    async def key_by_id(self, key_id: str) -> KeyRecord | None:
-        """The key, even if revoked or expired; None if unknown."""
-        found = await self._keys("WHERE id = $1", key_id)
-        return found[0] if found else None
 
     async def held(self, owner: str) -> list[TurnRecord]:
         """The running turns of this owner."""

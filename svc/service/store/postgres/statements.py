@@ -35,9 +35,9 @@ WITH free AS (
   RETURNING s.number, s.id, s.running_turn, s.fence, s.last_seq, s.usage
 ), counted AS (
   UPDATE turns t SET attempts = t.attempts + 1 FROM taken WHERE t.number = taken.running_turn
-  RETURNING t.number, t.id, t.query_id, t.query_seq, t.state, t.attempts
+  RETURNING t.number, t.id, t.query_id, t.query_seq, t.state, t.attempts, t.key_id
 )
-SELECT taken.id, t.id, t.number, t.query_id, t.query_seq, t.state, taken.fence, t.attempts,
+SELECT taken.id, t.id, t.number, t.query_id, t.query_seq, t.state, taken.fence, t.attempts, t.key_id,
   taken.number, taken.last_seq, taken.usage
 FROM counted t JOIN taken ON taken.running_turn = t.number ORDER BY t.number
 """

@@ -313,10 +313,16 @@ class PostgresStore:
         return await asyncio.to_thread(lambda: [MESSAGE_DECODER.decode(row[0]) for row in rows])
 
     async def begin_turn(
-        self, session_id: str, query: Message, *, owner: str, first_batch: FirstBatch | None = None
+        self,
+        session_id: str,
+        query: Message,
+        *,
+        owner: str,
+        first_batch: FirstBatch | None = None,
+        key_id: str = "",
     ) -> TurnStart:
         """Store a query and begin its turn, or return the turn that the same query id began before."""
-        begun = await self._write(lambda c: beginnings.begin(c, session_id, query, owner, first_batch))
+        begun = await self._write(lambda c: beginnings.begin(c, session_id, query, owner, first_batch, key_id))
         return self._noted(begun, owner)
 
     def _noted(self, begun: Beginning, owner: str) -> TurnStart:
@@ -337,6 +343,7 @@ class PostgresStore:
         *,
         owner: str,
         first_batch: FirstBatch | None = None,
+        key_id: str = "",
     ) -> TurnStart:
         """Store a session, if it is not stored yet, with turns that were answered elsewhere; begin its query's turn."""
 
@@ -344,7 +351,7 @@ class PostgresStore:
             await _insert_session(connection, session)
             for earlier_query, answers in exchanges:
                 await beginnings.store_exchange(connection, session.id, earlier_query, answers, time=query.created_at)
-            return await beginnings.begin(connection, session.id, query, owner, first_batch)
+            return await beginnings.begin(connection, session.id, query, owner, first_batch, key_id)
 
         return self._noted(await self._change(operation), owner)
 
@@ -377,7 +384,7 @@ class PostgresStore:
 
     def _taken(self, row: Sequence[Any]) -> TurnRecord:
         turn = turn_of(row)
-        self._appends.know(turn, Place(row[8], row[9], row[10]))
+        self._appends.know(turn, Place(row[9], row[10], row[11]))
         return turn
 
     async def claim(self, turn: TurnRecord, *, owner: str) -> TurnRecord | None:
@@ -457,6 +464,11 @@ class PostgresStore:
     async def key_by_digest(self, digest: str) -> KeyRecord | None:
         """The key, even if revoked or expired; None if unknown."""
         found = await self._keys("WHERE digest = $1", digest)
+        return found[0] if found else None
+
+    async def key_by_id(self, key_id: str) -> KeyRecord | None:
+        """The key, even if revoked or expired; None if unknown."""
+        found = await self._keys("WHERE id = $1", key_id)
         return found[0] if found else None
 
     async def key_digest(self, beginning: str) -> str | None:

@@ -202,8 +202,10 @@ def test_generate_repeated_while_the_turn_runs_waits_for_it(start_service):
     threads = [threading.Thread(target=generate) for _ in range(3)]
     for thread in threads:
         thread.start()
-    wait_until(lambda: service.running.activity.open_requests == 3, "three requests to wait")
-    wait_until(lambda: service.running.service.turns.running, "their turn to run")
+    turns = service.running.service.turns
+    wait_until(lambda: turns.running, "their turn to run")
+    # A request that has arrived may not have found the session yet, and then finds that it was deleted.
+    wait_until(lambda: len(turns._runs[session_id].settled._waiters) == 3, "three requests to wait for its end")
     with service.http() as http:
         assert error_of(ask(http, session_id, "two"))[:2] == (409, "turn_in_progress")
         http.post("/session/delete", json={"id": session_id})

@@ -11,6 +11,7 @@ import pytest
 
 from svc.assistant.turn import Assistant
 from svc.service.bus.shared import SharedBus
+from svc.service.observability.answering import AnsweringDigest
 from svc.service.settings import Settings
 from svc.service.store.address import PostgresAddress
 from svc.service.store.postgres.hints import PostgresHints
@@ -60,6 +61,39 @@ async def test_nothing_is_counted_while_nothing_fails(two: Two):
     for service in (first, second):
         found = figures(service)
         assert {name: found[f"{name}[]"] for name in NAMES} == dict.fromkeys(NAMES, 0)
+
+
+def test_services_that_would_answer_differently_are_counted_and_warned_of(two: Two):
+    first, second = two.start(Steady()), two.start(Steady())
+
+    def unlike(service: ThreadService) -> float:
+        return figures(service)["svc_services_unlike[]"]
+
+    def health(service: ThreadService) -> tuple[str, str]:
+        with service.http() as http:
+            found = http.get("/health").json()
+        return found["status"], " ".join(found.get("warnings", []))
+
+    with pytest.raises(AssertionError):
+        wait_until(lambda: unlike(first) or unlike(second), "a difference", 1.5)
+    assert health(first) == ("ok", "")
+    other = two.start(Slow())
+    wait_until(lambda: (unlike(first), unlike(second), unlike(other)) == (1, 1, 2), "the differences")
+    assert health(first)[0] == "degraded"
+    assert "1 other process of this database answers" in health(first)[1]
+
+
+def test_what_decides_how_a_service_answers_is_its_assistant_its_model_and_the_rules(tmp_path: Path):
+    model = {"SVC_MODEL_URL": "http://127.0.0.1:1/v1", "SVC_MODEL_NAME": "small"}
+    digest = AnsweringDigest(Steady(), model, tmp_path)
+    before = digest()
+    assert before == digest() == AnsweringDigest(Steady(), model | {"SVC_MODEL_KEY": "secret"}, tmp_path)()
+    assert before != AnsweringDigest(Slow(), model, tmp_path)()
+    assert before != AnsweringDigest(Steady(), model | {"SVC_MODEL_NAME": "large"}, tmp_path)()
+    (tmp_path / "own.yml").write_text("title: A rule")
+    assert before != digest()
+    (tmp_path / "own.yml").unlink()
+    assert before == digest()
 
 
 async def test_a_hint_that_was_lost_is_counted_once_it_is_healed(two: Two, monkeypatch: pytest.MonkeyPatch):

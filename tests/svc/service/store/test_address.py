@@ -8,7 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from svc.cli.main import main
 from svc.errors import ConfigError
 from svc.service.store.address import PostgresAddress, parse_address, url_of
 
@@ -96,6 +98,34 @@ def test_the_command_line_refuses_a_password_in_an_option_and_takes_it_from_the_
     no_folder = svc("serve", SVC_DATABASE_URL=url)
     assert (no_folder.returncode, SECRET in no_folder.stderr) == (1, False)
     assert "--files file:///PATH" in no_folder.stderr
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [(b"", "only line"), (b"one\ntwo\n", "only line"), (b"\xff", "cannot be read"), (None, "cannot be read")],
+    ids=["empty", "two lines", "no text", "missing"],
+)
+def test_a_password_file_that_cannot_be_used_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: bytes | None, said: str
+):
+    path = tmp_path / "password"
+    if content is not None:
+        path.write_bytes(content)
+    monkeypatch.setenv("SVC_DATABASE_PASSWORD_FILE", str(path))
+    monkeypatch.setenv("SVC_DATABASE_URL", "postgresql://svc@127.0.0.1:1/svc")
+    refused = CliRunner().invoke(main, ["keys", "list"])
+    assert refused.exit_code == 1
+    assert all(word in refused.output for word in ("SVC_DATABASE_PASSWORD_FILE", str(path), said))
+
+
+def test_two_passwords_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    (tmp_path / "password").write_text(f"{SECRET}\n")
+    monkeypatch.setenv("SVC_DATABASE_PASSWORD_FILE", str(tmp_path / "password"))
+    monkeypatch.setenv("SVC_DATABASE_URL", f"postgresql://svc:{SECRET}@127.0.0.1:1/svc")
+    refused = CliRunner().invoke(main, ["keys", "list"])
+    assert refused.exit_code == 1
+    assert "keep one of them" in refused.output
+    assert SECRET not in refused.output
 
 
 def test_a_missing_extra_is_named(tmp_path: Path):

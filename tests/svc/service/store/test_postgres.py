@@ -32,7 +32,7 @@ from tests.support.store_records import END, begun, info, query, result, session
 ONLY_SQLITE = {"users": {"id", "bytes"}, "turns": {"owner", "fence"}}
 ONLY_POSTGRES = {
     "sessions": {"running_turn", "fence", "owner"}, "schema_state": {"only_row", "version", "oldest_program"},
-    "replicas": {"id", "lease_until"}, "unlogged_homes": {"digest", "user_digest", "replica", "address"},
+    "replicas": {"id", "lease_until", "answers_by"}, "unlogged_homes": {"digest", "user_digest", "replica", "address"},
     "replica_requests": {"id", "owner", "session_id", "turn_number", "kind", "body", "reply", "created"},
     "once_codes": {"number", "kind", "digest", "user_id", "content", "expires"},
     "quota_windows": {"quota", "account", "slots", "amounts", "until"},

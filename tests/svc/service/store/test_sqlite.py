@@ -96,6 +96,7 @@ async def test_an_older_database_is_counted_when_it_is_opened(tmp_path: Path):
             "ALTER TABLE sessions DROP COLUMN title;"
             "ALTER TABLE sessions DROP COLUMN registered_tools; ALTER TABLE sessions DROP COLUMN agents_config;"
             "ALTER TABLE sessions DROP COLUMN consents;"
+            "ALTER TABLE turns DROP COLUMN key_id;"
             "PRAGMA user_version = 3;"
         )
     connection.close()
