@@ -24,7 +24,7 @@ from evtx import PyEvtxParser
 from svc.assistant.findings import InputKind
 from svc.assistant.workers import process
 from svc.assistant.workers.process import JobRequest, Limits
-from tests.benchmarks.large import MEGABYTE, auth_lines, sysmon_lines
+from tests.benchmarks.large_logs import MEGABYTE, auth_lines, sysmon_lines
 from tests.support import evtx_writer
 from tests.support.mail_variety.build import HALVES, hard_ham
 
