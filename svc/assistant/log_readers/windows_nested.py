@@ -39,6 +39,8 @@ def nested_event(body: dict[str, object], *, number: int, is_own_number: bool = 
 
 def whole_number(value: object) -> int | None:
     """Return ``4624`` from a number, a text, or an element with attributes."""
+    if type(value) is int:  # as in most records
+        return value if 0 <= value < 2**63 else None
     if isinstance(value, dict):
         value = value.get("#text", value.get("Value", value.get("_")))
     if isinstance(value, bool) or not isinstance(value, int | str):

@@ -21,6 +21,7 @@ READING_SHARE = 0.65  # the same for the tool's reading; the rest is for its fin
 COUNTING_SHARE = 0.85  # the same for counting what was not read
 STOPPED_COUNTING_SECONDS = 1.0  # for counting what a stopped job did not read
 STOPPED = "the question was cancelled"
+TURN_LIMIT = "the time limit of the turn was reached"
 MAX_LINE_BYTES = 2 * 1024 * 1024  # read on in search of a line's end once the time is up
 _PIECE_BYTES = 256 * 1024
 _BYTES_FROM = 10_000_000  # a smaller file's size is given in bytes
@@ -46,7 +47,7 @@ class ReadingBudget:
         wall_seconds: The job's limit of time.
         processor: Returns this process's processor time in seconds.
         clock: Returns the time in seconds.
-        is_stopped: Whether the reading was stopped from outside.
+        stop_reason: Returns why the reading was stopped from outside; "" if it was not.
         used: What earlier parts of the job used, in the order of the limits.
     """
 
@@ -57,11 +58,11 @@ class ReadingBudget:
         *,
         processor: Callable[[], float] = time.process_time,
         clock: Callable[[], float] = time.monotonic,
-        is_stopped: Callable[[], bool] = lambda: False,
+        stop_reason: Callable[[], str] = lambda: "",
         used: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self._cpu_seconds, self._wall_seconds = cpu_seconds, wall_seconds
-        self._processor, self._clock, self._is_stopped = processor, clock, is_stopped
+        self._processor, self._clock, self._stop_reason = processor, clock, stop_reason
         self._stopped_at: float | None = None
         self.is_over = False
         self._processor_start, self._clock_start = processor() - used[0], clock() - used[1]
@@ -73,10 +74,10 @@ class ReadingBudget:
 
     def exceeded(self, share: float) -> Exceeded | None:
         """The limit of which this share is used up. A stopped job may still count for a moment what it did not read."""
-        if self._is_stopped():
+        if reason := self._stop_reason():
             self._stopped_at = self._clock() if self._stopped_at is None else self._stopped_at
             if share < COUNTING_SHARE or self._clock() - self._stopped_at >= STOPPED_COUNTING_SECONDS:
-                return Exceeded(STOPPED, is_passing=True)
+                return Exceeded(reason, is_passing=True)
             return None
         if self._processor() - self._processor_start >= self._cpu_seconds * share:
             return Exceeded(f"the limit of {self._cpu_seconds:g} s of processor time", is_passing=False)
