@@ -59,8 +59,12 @@ def _text(value: object) -> str:
 
 
 def _attribute(system: dict[str, object], element: str, name: str) -> str:
-    beside = system.get(f"{element}_attributes")
     value = system.get(element)
+    if isinstance(value, dict) and isinstance(own := value.get("#attributes"), dict):
+        found = own.get(name)
+        if isinstance(found, str):  # as the library evtx has it
+            return found
+    beside = system.get(f"{element}_attributes")
     for place in (value.get("#attributes") if isinstance(value, dict) else None, value, beside):
         if isinstance(place, dict):
             for key in (name, f"@{name}"):
@@ -89,7 +93,7 @@ def add_data(fields: dict[str, str], data: object) -> None:
         if name == "Data":
             _add_values(fields, value)
         elif name[:1] not in "#@" and not name.endswith("_attributes"):
-            add_field(fields, name, _leaf(value))
+            add_field(fields, name, value if type(value) is str else _leaf(value))
 
 
 def _leaf(value: object) -> object:

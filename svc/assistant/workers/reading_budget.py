@@ -19,6 +19,7 @@ from svc.assistant.log_readers.parts import Part
 SEARCH_SHARE = 0.25  # of a job's limits until the search for text that addresses an analyst or a model stops
 READING_SHARE = 0.65  # the same for the tool's reading; the rest is for its findings
 COUNTING_SHARE = 0.85  # the same for counting what was not read
+RESERVED_SECONDS = 600.0  # at most, for what comes after reading: the findings of a log do not grow with its size
 STOPPED_COUNTING_SECONDS = 1.0  # for counting what a stopped job did not read
 STOPPED = "the question was cancelled"
 TURN_LIMIT = "the time limit of the turn was reached"
@@ -29,6 +30,16 @@ _GB_FROM = 10_000_000_000
 _HEAD_BYTES = 4_096
 _LIST = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*(?:\{\s*\"\w{1,40}\"\s*:\s*)?\[(\s*)\{")
 _FILLED = re.compile(rb"\n[^\r\n]")
+
+
+def seconds_until(limit: float, share: float) -> float:
+    """Return how many seconds of a limit may be used until a share of it counts as used up.
+
+    Of a long limit more may be used: what comes after reading takes RESERVED_SECONDS at most.
+    """
+    if share < READING_SHARE:
+        return limit * share
+    return max(limit * share, limit - RESERVED_SECONDS * (1 - share) / (1 - READING_SHARE))
 
 
 class Exceeded(msgspec.Struct, frozen=True):
@@ -79,9 +90,9 @@ class ReadingBudget:
             if share < COUNTING_SHARE or self._clock() - self._stopped_at >= STOPPED_COUNTING_SECONDS:
                 return Exceeded(reason, is_passing=True)
             return None
-        if self._processor() - self._processor_start >= self._cpu_seconds * share:
+        if self._processor() - self._processor_start >= seconds_until(self._cpu_seconds, share):
             return Exceeded(f"the limit of {self._cpu_seconds:g} s of processor time", is_passing=False)
-        if self._clock() - self._clock_start >= self._wall_seconds * share:
+        if self._clock() - self._clock_start >= seconds_until(self._wall_seconds, share):
             return Exceeded(f"the limit of {self._wall_seconds:,.0f} s", is_passing=True)
         return None
 
