@@ -21,6 +21,7 @@ from svc.errors import InvalidRequestError
 UNREADABLE_FIELD = "SVC.unreadable"
 """PAX field of a member that could not be read: why. The service reads it (docs/collections.md, "Folders")."""
 _PIECE_BYTES = 256 * 1024
+_ANNOUNCED_BYTES = 1024 * 1024  # files of the kernel, whose size is not that of their content, are smaller
 OnProgress = Callable[[int, int], None]
 """Called with the bytes sent and the bytes of the whole, in the thread that sends."""
 
@@ -182,11 +183,54 @@ def open_path(path: Path) -> BinaryIO:
         InvalidRequestError: The folder contains no file.
     """
     if not path.is_dir():
-        return path.open("rb")
+        return _open_file(path)
     files = list(_files(path))
     if not files:
         raise InvalidRequestError(f"{path} contains no file. Attach a folder with files in it.")
     return cast(BinaryIO, io.BufferedReader(_TarStream(path, files), _PIECE_BYTES))
+
+
+def _open_file(path: Path) -> BinaryIO:
+    file = path.open("rb")
+    state = os.fstat(file.fileno())
+    if not stat.S_ISREG(state.st_mode) or state.st_size < _ANNOUNCED_BYTES:
+        return file
+    return cast(BinaryIO, _SizedFile(file, path.name, state.st_size))
+
+
+class _SizedFile(io.RawIOBase):
+    """A file as long as it was when it was opened, because ``length`` is announced: a log may grow meanwhile."""
+
+    def __init__(self, file: BinaryIO, name: str, length: int) -> None:
+        self._file = file
+        self._name = name
+        self.length: int = length
+        self._left = length
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        piece = self._file.read(min(len(buffer), self._left))
+        if self._left and not piece and len(buffer):
+            raise InvalidRequestError(
+                f"{self._name} became shorter while it was sent: {self._left:,} of {self.length:,} bytes are gone. "
+                "Attach it again, or a copy of it.",
+                param="content",
+            )
+        buffer[: len(piece)] = piece
+        self._left -= len(piece)
+        return len(piece)
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def length_of(body: object) -> int | None:
+    """Return how many bytes a body has, if that is certain: a file on disk; None for anything else."""
+    length = getattr(body, "length", None)
+    return length if isinstance(length, int) else None
 
 
 def size_of_path(path: Path) -> int:
@@ -286,6 +330,7 @@ class _CountedBody:
         self._total = total
         self._on_progress = on_progress
         self._sent = 0
+        self.length: int | None = length_of(body)
 
     def read(self, size: int = -1, /) -> bytes:
         """Read the next bytes; those before were sent."""

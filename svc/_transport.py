@@ -34,6 +34,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.datastructures import Headers
 
 from svc import _retry
+from svc._folder_stream import length_of
 from svc._proving import AsyncProvenTransport, ProvenTransport, UnprovenError, proven_socket
 from svc._requests import Call, Operation, Reply, parse_error, parse_reply, parse_retry_after
 from svc._version import __version__
@@ -376,7 +377,7 @@ class Transport(BaseTransport):
             with _translated(call, config):
                 content = body if body is None or isinstance(body, bytes) else _chunks(body)
                 response = self._http(config).request(
-                    call.method, config.base_url + call.target, content=content, headers=_headers(call)
+                    call.method, config.base_url + call.target, content=content, headers=_headers(call, length_of(body))
                 )
         except UnprovenError as error:
             return self._outcome(config.base_url, error)
@@ -451,7 +452,7 @@ class AsyncTransport(BaseTransport):
             with _translated(call, config):
                 content = body if body is None or isinstance(body, bytes) else _async_chunks(body)
                 response = await (await self._http(config)).request(
-                    call.method, config.base_url + call.target, content=content, headers=_headers(call)
+                    call.method, config.base_url + call.target, content=content, headers=_headers(call, length_of(body))
                 )
         except UnprovenError as error:
             return self._outcome(config.base_url, error)
@@ -553,8 +554,9 @@ async def _async_chunks(body: BinaryIO) -> AsyncIterator[bytes]:
         yield chunk
 
 
-def _headers(call: Call[object]) -> dict[str, str]:
-    return {"Content-Type": call.content_type} if call.method == "POST" else {}
+def _headers(call: Call[object], length: int | None) -> dict[str, str]:
+    headers = {"Content-Type": call.content_type} if call.method == "POST" else {}
+    return headers if length is None else {**headers, "Content-Length": str(length)}
 
 
 def _reply(response: httpx2.Response) -> Reply:

@@ -21,12 +21,15 @@ LONGEST_SECONDS = 86_400.0  # a longer estimate says nothing
 
 
 class RemainingTime:
-    """Estimates the seconds that are left of one piece of work: smoothed, never negative."""
+    """Estimates the seconds that are left of one piece of work: smoothed, never negative.
 
-    def __init__(self, clock: Callable[[], float]) -> None:
+    ``done``: so much was done before, in time that does not count.
+    """
+
+    def __init__(self, clock: Callable[[], float], done: float = 0.0) -> None:
         self._clock = clock
         self._started = self._seen = clock()
-        self._done = 0.0
+        self._done = done
         self._pace = 0.0  # units per second
         self._left: float | None = None
 
@@ -70,6 +73,7 @@ class Meter:
         clock: Returns the time in seconds, ``time.monotonic``.
         every_seconds: Between two reports.
         first_seconds: Before the first one, so that short work is not reported.
+        done: What was done before, in time that does not count.
     """
 
     def __init__(
@@ -80,13 +84,14 @@ class Meter:
         clock: Callable[[], float],
         every_seconds: float = 1.0,
         first_seconds: float = FIRST_SECONDS,
+        done: int = 0,
     ) -> None:
         self._task = task
         self._unit = unit
         self._every_seconds = every_seconds
         self._first_seconds = first_seconds
         self._clock = clock
-        self._left = RemainingTime(clock)
+        self._left = RemainingTime(clock, done)
         self._started = clock()
         self._reported_at = -math.inf
         self._last: TaskProgress | None = None

@@ -191,7 +191,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     # connections and the process
     partial_seconds: Annotated[
-        float, Meta(ge=0, description="time a cancelled turn has to answer from what it has read (0: none)")
+        float,
+        Meta(
+            ge=0,
+            description="time a turn that is cancelled or over its limit has to answer from what it read (0: none)",
+        ),
     ] = 8.0
     drain_seconds: Annotated[
         float, Meta(ge=0, description="time after SIGTERM in which the service still serves, but is not ready")

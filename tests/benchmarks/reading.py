@@ -1,15 +1,17 @@
 """How fast one core reads logs and mail, beside a peer that only parses, by processor time, at 1, 2 and 4 times a size.
 
-    python -m tests.benchmarks.reading [evtx] [auth] [syslog] [jsonl] [mbox] [--scale N]
+    python -m tests.benchmarks.reading [evtx] [auth] [syslog] [jsonl] [conn] [csv] [mbox] [--scale N]
 
-The whole tool with its worker's reader in this process, without the search for instructions. Peers: ``evtx`` with
-``json.loads``, ``str.split``, ``json.loads``, ``mailbox`` with ``email``. A first run, not counted, loads the tables.
-``4x / 1x`` is 4 if the time is linear. ``auth`` has only failed logins, ``syslog`` what cron and sudo write as well.
+The whole tool with its worker's reader and garbage collection in this process, without the search for instructions.
+Peers: ``evtx`` with ``json.loads``, ``str.split``, ``json.loads``, ``csv``, ``mailbox`` with ``email``. A first run,
+not counted, loads the tables. ``4x / 1x`` is 4 if the time is linear. ``auth`` has only failed logins, ``syslog`` what
+cron and sudo write as well.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import mailbox
 import tempfile
@@ -24,7 +26,7 @@ from evtx import PyEvtxParser
 from svc.assistant.findings import InputKind
 from svc.assistant.workers import process
 from svc.assistant.workers.process import JobRequest, Limits
-from tests.benchmarks.large import MEGABYTE, auth_lines, sysmon_lines
+from tests.benchmarks.large_logs import MEGABYTE, auth_lines, conn_lines, sysmon_lines
 from tests.support import evtx_writer
 from tests.support.mail_variety.build import HALVES, hard_ham
 
@@ -71,6 +73,17 @@ def failed_logins() -> Iterator[str]:
         )
 
 
+def login_rows() -> Iterator[str]:
+    """Sign-ins as CSV, a third of which fail."""
+    yield "time,user,source_ip,country,app,outcome"
+    for number in count():
+        clock = f"{number // 3600 % 24:02}:{number // 60 % 60:02}:{number % 60:02}"
+        yield (
+            f"2026-11-{1 + number // 86_400 % 28:02}T{clock}Z,user{number % 300}@corp.example,203.0.113.{number % 250},"
+            f"DE,app {number % 7},{'failure' if number % 3 == 0 else 'success'}"
+        )
+
+
 def newsletters() -> Iterator[bytes]:
     """Newsletters and notices as an mbox has them, each with a number of its own."""
     letters = [raw.replace(b"\r\n", b"\n") for half in HALVES for _, raw in hard_ham(half)]
@@ -96,6 +109,12 @@ def _parse_lines(parse: Callable[[str], object]) -> Callable[[Path], object]:
     return read_all
 
 
+def _parse_csv(path: Path) -> None:
+    with path.open(encoding="utf-8", newline="") as file:
+        for _ in csv.reader(file):
+            pass
+
+
 def _parse_evtx(path: Path) -> None:
     for record in PyEvtxParser(str(path), number_of_threads=1).records_json():
         json.loads(record["data"])
@@ -114,6 +133,10 @@ ROWS = {
     "jsonl": Row(
         "events", InputKind.BINARY, _lines(sysmon_lines), 10_000, "json", _parse_lines(json.loads), is_counted=True
     ),
+    "conn": Row(
+        "events", InputKind.BINARY, _lines(conn_lines), 20_000, "split", _parse_lines(lambda line: line.split("\t"))
+    ),
+    "csv": Row("events", InputKind.BINARY, _lines(login_rows), 20_000, "csv", _parse_csv, is_counted=True),
     "mbox": Row("mail", InputKind.BINARY, _mbox, 400, "email", _parse_mails),
 }  # fmt: skip
 
@@ -159,6 +182,7 @@ def main() -> None:
     parser.add_argument("rows", nargs="*", choices=[*ROWS, []])
     parser.add_argument("--scale", type=float, default=1.0)
     asked = parser.parse_args()
+    process.collect_seldom()
     print(f"{'input':7} {'ours':>9} {'':9} {'peer':>6} {'its rate':>11} {'ratio':>6} {'4x / 1x':>8}")
     with tempfile.TemporaryDirectory(prefix="svc-reading-") as name:
         for row in asked.rows or ROWS:

@@ -14,6 +14,9 @@ import svc
 from svc import AsyncSvc, Svc
 from svc._folder_stream import upload_of
 from svc.config import Config
+from svc.errors import TooLargeError
+from tests.support.assistants.stopping import Stopping
+from tests.support.live import StartService
 
 
 @pytest.fixture
@@ -129,3 +132,13 @@ async def test_the_asynchronous_session_takes_the_same(scripted_service: Config,
         assert [await session.read_file(file) for file in files] == [log.read_bytes()] * 2
         with pytest.raises(svc.InvalidRequestError, match="a dict"):
             await session.attach_file("a", {})  # type: ignore[arg-type]
+
+
+def test_a_file_on_disk_that_is_too_large_is_refused_by_its_whole_size(start_service: StartService, tmp_path: Path):
+    service = start_service(Stopping, max_upload_bytes=1_000_000)
+    path = tmp_path / "auth.log"
+    path.write_bytes(b"x" * 5_000_000)
+    with Svc(service.key, service.base_url) as client:
+        session = client.create_session()
+        with pytest.raises(TooLargeError, match=r"5,000,000 bytes; the limit is 1,000,000"):
+            session.attach_file_from_disk(path)

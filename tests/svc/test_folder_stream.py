@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from svc import _folder_stream
-from svc._folder_stream import UNREADABLE_FIELD, archive_name, open_path
+from svc._folder_stream import UNREADABLE_FIELD, archive_name, length_of, open_path
 from svc.assistant.collections import forms
 from svc.errors import InvalidRequestError
 
@@ -53,6 +53,32 @@ def test_it_can_be_read_in_pieces_of_any_size_and_is_the_same_each_time(folder: 
 def test_a_file_is_sent_as_it_is(folder: Path):
     with open_path(folder / "var" / "log" / "auth.log") as stream:
         assert stream.read() == b"line\n" * 1_000
+
+
+def test_a_large_file_has_the_length_that_it_had_when_it_was_opened(tmp_path: Path):
+    path = tmp_path / "auth.log"
+    path.write_bytes(b"x" * 1_100_000)
+    with open_path(path) as stream:
+        with path.open("ab") as log:
+            log.write(b"more")
+        assert length_of(stream) == 1_100_000
+        assert b"".join(iter(lambda: stream.read(70_000), b"")) == b"x" * 1_100_000
+
+
+def test_a_large_file_that_becomes_shorter_is_an_error_that_says_so(tmp_path: Path):
+    path = tmp_path / "auth.log"
+    path.write_bytes(b"x" * 1_100_000)
+    with open_path(path) as stream:
+        os.truncate(path, 1_000)
+        assert stream.read(500_000) == b"x" * 1_000
+        with pytest.raises(InvalidRequestError, match=r"auth\.log became shorter .* 1,099,000 of 1,100,000 bytes are"):
+            stream.read(500_000)
+
+
+def test_what_may_have_another_length_announces_none(folder: Path):
+    for path in (folder, folder / "var" / "log" / "auth.log"):
+        with open_path(path) as stream:
+            assert length_of(stream) is None
 
 
 def test_a_file_that_cannot_be_read_is_named_with_the_reason(folder: Path, monkeypatch: pytest.MonkeyPatch):

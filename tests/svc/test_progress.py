@@ -104,6 +104,15 @@ def test_reports_are_few_and_agree_with_the_work(seed: int):
         assert reports[-1][1].done == total
 
 
+def test_the_pace_does_not_count_what_was_done_before():
+    clock = Clock()
+    meter = Meter("a.log", "byte", clock=clock, done=1_000)
+    clock.now += 2
+    report = meter.report(1_010, 2_000)
+    assert report is not None
+    assert (report.per_second, report.seconds_left) == (5, 198)
+
+
 def test_short_work_and_work_on_nothing_are_not_reported():
     clock = Clock()
     meter = Meter("a.log", "byte", clock=clock)

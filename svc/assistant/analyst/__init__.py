@@ -81,7 +81,7 @@ from svc.assistant.spool import SpoolWriter, collected, of_kind
 from svc.assistant.turn import Answer, Assistant, Exchange, Step, Turn, WorkerLoad
 from svc.assistant.workers.job import JobEnd
 from svc.assistant.workers.mentions import mentioning_lines
-from svc.assistant.workers.payer import heed_stop, is_stopped
+from svc.assistant.workers.payer import heed_stop, stop_reason
 from svc.assistant.workers.pool import Job, Workers
 from svc.assistant.workers.threads import in_thread
 from svc.messages import AnswerStatus, MessageType, MimeType, State, TaskProgress, Toolset
@@ -356,7 +356,7 @@ class Analyst(Assistant):
                     if isinstance(outcome, SkillResult):
                         results.append(outcome)
                     yield outcome
-            if not waiting and not is_stopped():
+            if not waiting and not stop_reason():
                 understood = _understood(results)
                 unread = [file for file in plan.files if file.size and file.name not in understood]
                 waiting = fallback(question, ran, unread)

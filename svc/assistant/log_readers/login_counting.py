@@ -120,19 +120,23 @@ class LoginTally:
         """Count failures at one moment; ``seconds`` is None if the log states no time."""
         self.failures += count
         self.streak += count
-        self.longest = max(self.longest, self.streak)
+        if self.streak > self.longest:
+            self.longest = self.streak
         if self.is_burst:
             return
         if seconds is None:
             self.is_burst = count >= BURST
             return
-        self.recent = (self.recent + [seconds] * min(count, BURST))[-BURST:]
-        self.is_burst = len(self.recent) == BURST and abs(self.recent[-1] - self.recent[0]) <= BURST_SECONDS
+        recent = self.recent
+        recent += (seconds,) if count == 1 else [seconds] * min(count, BURST)
+        if len(recent) > BURST:
+            del recent[:-BURST]
+        self.is_burst = len(recent) == BURST and abs(recent[-1] - recent[0]) <= BURST_SECONDS
 
     def add_other(self, name: str | None, count: int = 1) -> None:
         """Count failures for an account of this source, or for a source of this account."""
         self.others[name] = self.others.get(name, 0) + count
-        if count and not self.is_wide and name not in self.streak_others:
+        if not self.is_wide and count and name not in self.streak_others:
             self.streak_others = (*self.streak_others, name)
             self.is_wide = len(self.streak_others) >= SPRAYED_ACCOUNTS
 

@@ -28,10 +28,8 @@ _ISO = re.compile(
 _ZONE_NAME = re.compile(r" ([A-Z]{3,5})(?= )")  # after a timestamp with a weekday: journalctl's short-full
 _BSD_CHARS = 15  # of "Nov 20 03:12:45"
 _CLOCK_AT = 7  # where the clock begins there
-_HOURS = {f"{hour:02}:": hour * 3_600 for hour in range(24)}
-_MINUTES = {f"{minute:02}:": minute * 60 for minute in range(60)}
+_MINUTES = {f"{minute // 60:02}:{minute % 60:02}:": minute * 60 for minute in range(1_440)}
 _SECONDS = {f"{second:02}": second for second in range(61)}
-_NO_MORE = re.compile(r" (?!\d)")  # neither a fraction nor a year follows
 _LEAD = re.compile(r"\s*(?:<\d{1,3}>)?(?:1 )?((?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?")
 
 
@@ -51,6 +49,7 @@ class Stamps:
         self.lacks_year: bool = False
         self._year = 0
         self._latest_day = -1  # in the year, of the last line without a year
+        self._latest_days = 0  # since the start of the log's first year
         self._latest_text = ""
         self._latest_stamp: Stamp | None = None
         self._yearless: dict[str, tuple[int, str]] = {}
@@ -58,10 +57,11 @@ class Stamps:
 
     def read(self, line: str) -> tuple[Stamp | None, int]:
         """Return the timestamp of ``line`` and where it ends; ``(None, 0)`` if it has none that can be a time."""
-        if line[:_BSD_CHARS] == self._latest_text and _NO_MORE.match(line, _BSD_CHARS):
-            return self._latest_stamp, _BSD_CHARS  # many lines of a log are of the same second
-        if (known := self._known(line)) is not None:
-            return known, _BSD_CHARS
+        if line[_BSD_CHARS : _BSD_CHARS + 1] == " " and not line[_BSD_CHARS + 1 : _BSD_CHARS + 2].isdecimal():
+            if line[:_BSD_CHARS] == self._latest_text:  # many lines of a log are of the same second
+                return self._latest_stamp, _BSD_CHARS
+            if (known := self._known(line)) is not None:
+                return known, _BSD_CHARS
         self._latest_text = ""
         lead = _LEAD.match(line)
         start = lead.end() if lead else 0
@@ -85,15 +85,16 @@ class Stamps:
     def _known(self, line: str) -> Stamp | None:
         """A stamp like "Nov 20 03:12:45" of a day that was read before, which needs no pattern."""
         day = self._yearless.get(line[:_CLOCK_AT])
-        if day is None or not _NO_MORE.match(line, _BSD_CHARS):
+        if day is None:
             return None
-        hours, minutes, seconds = _HOURS.get(line[7:10]), _MINUTES.get(line[10:13]), _SECONDS.get(line[13:15])
-        if hours is None or minutes is None or seconds is None:
+        minutes, seconds = _MINUTES.get(line[_CLOCK_AT:13]), _SECONDS.get(line[13:_BSD_CHARS])
+        if minutes is None or seconds is None:
             return None
-        of_day = hours + minutes + seconds
+        number, text = day
+        days = self._latest_days if number == self._latest_day else self._with_year(number)
+        of_day = minutes + seconds
         self._latest_text = line[:_BSD_CHARS]
-        shown = f"{day[1]}T{line[_CLOCK_AT:_BSD_CHARS]}"
-        self._latest_stamp = Stamp(float(self._with_year(day[0]) * 86_400 + of_day), shown, of_day)
+        self._latest_stamp = Stamp(days * 86_400.0 + of_day, f"{text}T{line[_CLOCK_AT:_BSD_CHARS]}", of_day)
         return self._latest_stamp
 
     def _learn(self, found: re.Match[str]) -> None:
@@ -138,8 +139,8 @@ class Stamps:
                 self._year += 1
             elif day - self._latest_day > _HALF_YEAR:
                 self._year -= 1
-        self._latest_day = day
-        return self._year * _LONGEST_YEAR + day
+        self._latest_day, self._latest_days = day, self._year * _LONGEST_YEAR + day
+        return self._latest_days
 
 
 def _day(year: str | None, month: str, day: str) -> tuple[int, str] | None:

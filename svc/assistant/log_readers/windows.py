@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
 
 import msgspec
 
@@ -76,6 +76,7 @@ def _services() -> dict[str, str]:
     return found | {channel.lower(): name for name, service in table.items() for channel in service.channels}
 
 
+@lru_cache(maxsize=200)
 def service_of(channel: str, provider: str) -> str:
     """Return Sigma's service; "" for an unknown log."""
     known = _services()
@@ -146,10 +147,17 @@ def windows_event(header: Header, fields: dict[str, str]) -> Event:
 
 def _excerpt(header: Header, fields: dict[str, str]) -> str:
     """Return the informative part of a record that is binary or starts with what all records have."""
-    parts = [f"{name}={fields[name][:_PART_CHARS]}" for name in _SALIENT if name in fields]
-    if len(parts) < 2:
-        parts += [f"{name}={value[:_PART_CHARS]}" for name, value in fields.items() if name not in _SALIENT][:8]
-    return f"{header.event_id} {'; '.join(parts)}"[:MAX_EXCERPT_CHARS]
+    parts = "; ".join([f"{name}={fields[name][:_PART_CHARS]}" for name in _shown(tuple(fields))])
+    return f"{header.event_id} {parts}"[:MAX_EXCERPT_CHARS]
+
+
+@lru_cache(maxsize=1_000)
+def _shown(names: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the fields that an excerpt shows: records of a log have the same fields."""
+    there = set(names)
+    salient = [name for name in _SALIENT if name in there]
+    others = [name for name in names if name not in _SALIENT][:8] if len(salient) < 2 else []
+    return (*salient, *others)
 
 
 def add_field(fields: dict[str, str], name: str, value: object) -> None:

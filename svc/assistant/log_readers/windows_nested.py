@@ -39,6 +39,8 @@ def nested_event(body: dict[str, object], *, number: int, is_own_number: bool = 
 
 def whole_number(value: object) -> int | None:
     """Return ``4624`` from a number, a text, or an element with attributes."""
+    if type(value) is int:  # as in most records
+        return value if 0 <= value < 2**63 else None
     if isinstance(value, dict):
         value = value.get("#text", value.get("Value", value.get("_")))
     if isinstance(value, bool) or not isinstance(value, int | str):
@@ -57,8 +59,12 @@ def _text(value: object) -> str:
 
 
 def _attribute(system: dict[str, object], element: str, name: str) -> str:
-    beside = system.get(f"{element}_attributes")
     value = system.get(element)
+    if isinstance(value, dict) and isinstance(own := value.get("#attributes"), dict):
+        found = own.get(name)
+        if isinstance(found, str):  # as the library evtx has it
+            return found
+    beside = system.get(f"{element}_attributes")
     for place in (value.get("#attributes") if isinstance(value, dict) else None, value, beside):
         if isinstance(place, dict):
             for key in (name, f"@{name}"):
@@ -87,7 +93,7 @@ def add_data(fields: dict[str, str], data: object) -> None:
         if name == "Data":
             _add_values(fields, value)
         elif name[:1] not in "#@" and not name.endswith("_attributes"):
-            add_field(fields, name, _leaf(value))
+            add_field(fields, name, value if type(value) is str else _leaf(value))
 
 
 def _leaf(value: object) -> object:

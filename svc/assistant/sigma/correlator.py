@@ -61,7 +61,7 @@ class _Clock:
         self._last: float | None = None
 
     def seconds(self, text: str) -> float | None:
-        if not _NO_YEAR.match(text):
+        if not text.startswith("--") or not _NO_YEAR.match(text):
             return seconds_of(text)
         found = seconds_of(f"2000-{text[2:]}")
         if found is None:
@@ -200,8 +200,8 @@ class Correlators:
                 if seconds is None:
                     correlator.losses.untimed += 1
                     continue
-                found = {field: self._value(event, field) or "" for field in correlator.needs(stage)}
-                if correlator.lacks(stage, found):
+                found = [self._value(event, field) or "" for field in correlator.needs(stage)]
+                if correlator.lacks(found):
                     continue
                 slim = slim or self._slim(event)
                 self._moments += correlator.keep(slim, seconds, stage, found)
@@ -248,6 +248,9 @@ class _Correlator:
     def __init__(self, correlation: Correlation) -> None:
         self.correlation = correlation
         self.is_temporal = correlation.type in ("temporal", "temporal_ordered")
+        self._is_numeric = correlation.type in NUMERIC
+        self._grouping = len(correlation.group_by)  # of the needed fields, the first ones
+        self._measuring = self._grouping + len(correlation.fields)  # up to there; the others are carried
         self.carries: tuple[str, ...] = ()
         self.losses = Losses()
         self.kept = 0
@@ -280,35 +283,32 @@ class _Correlator:
             known = self._needs[stage] = (*own, *self.carries)
         return known
 
-    def lacks(self, stage: int, found: dict[str, str]) -> bool:
-        """Return whether the values lack what groups or measures events, and count it."""
-        wanted, fields = self.correlation, self.needs(stage)
-        grouping = len(wanted.group_by)
-        if not all(found[field] for field in fields[:grouping]):
+    def lacks(self, found: Sequence[str]) -> bool:
+        """Return whether the values of the needed fields lack what groups or measures events, and count it."""
+        if not all(found[: self._grouping]):
             self.losses.ungrouped += 1
             return True
-        measured = [found[field] for field in fields[grouping : grouping + len(wanted.fields)]]
-        if measured and (not any(measured) or (wanted.type in NUMERIC and not _is_number(measured[0]))):
+        measured = found[self._grouping : self._measuring]
+        if measured and (not any(measured) or (self._is_numeric and not _is_number(measured[0]))):
             self.losses.unvalued += 1
             return True
         return False
 
     def take(self, moment: MatchedEvent, stage: int, carries: Sequence[str]) -> None:
         """Remember where an inner correlation held; ``carries`` are the fields of what it hands on."""
-        found = dict(zip(carries, moment.carried, strict=True))
-        if not self.lacks(stage, found):
+        by_field = dict(zip(carries, moment.carried, strict=True))
+        found = [by_field[field] for field in self.needs(stage)]
+        if not self.lacks(found):
             self.keep(moment.event, moment.seconds, stage, found)
 
-    def keep(self, event: Event, seconds: float, stage: int, found: dict[str, str]) -> bool:
-        """Remember an event with the values that it has; return whether there was room."""
-        wanted, losses = self.correlation, self.losses
-        fields, grouping = self.needs(stage), len(wanted.group_by)
-        names = tuple([found[field][:MAX_KEY_CHARS] for field in fields[:grouping]])
-        value = "\0".join([found[field] for field in fields[grouping : grouping + len(wanted.fields)]]).lower()
+    def keep(self, event: Event, seconds: float, stage: int, found: Sequence[str]) -> bool:
+        """Remember an event with the values of the needed fields; return whether there was room."""
         if self._cut is not None and not self._cut[0] <= seconds <= self._cut[1]:
-            losses.left_out += 1
+            self.losses.left_out += 1
             return False
-        losses.judged += 1
+        names = tuple([value[:MAX_KEY_CHARS] for value in found[: self._grouping]])
+        value = "\0".join(found[self._grouping : self._measuring]).lower()
+        self.losses.judged += 1
         self._stages.add(stage)
         if self._first is None:
             self._first = seconds
@@ -320,7 +320,7 @@ class _Correlator:
                 self._drop_small_groups()
             group = self.groups[key] = []
             self._names[key] = names
-        carried = tuple([found[field] for field in self.carries])
+        carried = tuple(found[self._measuring :])
         group.append(MatchedEvent(seconds, event.number, stage, value, carried, event))
         self.kept += 1
         return True

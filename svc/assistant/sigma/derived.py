@@ -9,6 +9,7 @@ what an audit log's event says was done (``action_words.py``). An event's own fi
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -38,30 +39,59 @@ _IS_NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,6})?")
 
 def derived(event: Event, field: str) -> str | None:
     """Return the value of a field that begins with ``PREFIX``; None if the event has nothing that it is made of."""
+    read = _DERIVED.get(field)
+    return read(event) if read is not None else None
+
+
+def _account(event: Event) -> str | None:
+    return _first(event.fields, _ACCOUNT)
+
+
+def _target_account(event: Event) -> str | None:
+    return _first(event.fields, _TARGET) or _first(event.fields, _ACCOUNT)
+
+
+def _source_address(event: Event) -> str | None:
+    return _first(event.fields, _SOURCE)
+
+
+def _bytes_sent(event: Event) -> str | None:
     fields = event.fields
-    match field.removeprefix(PREFIX):
-        case "account":
-            return _first(fields, _ACCOUNT)
-        case "target_account":
-            return _first(fields, _TARGET) or _first(fields, _ACCOUNT)
-        case "source_address":
-            return _first(fields, _SOURCE)
-        case "bytes_sent":
-            sent = (fields[name] for name in _sent_names(tuple(fields)))
-            return next((value for value in sent if _IS_NUMBER.fullmatch(value)), None)
-        case "host_account":
-            return f"{event.host.partition('.')[0]}$" if event.host else None
-        case "action_words":
-            return action_words(fields)
-        case "query_domain":
-            name = fields.get("QueryName") or fields.get("query") or ""
-            return _suffixes().privatesuffix(name.rstrip(".").lower()[:255]) if name else None
-        case _:
-            return None
+    for name in _sent_names(tuple(fields)):
+        if _IS_NUMBER.fullmatch(value := fields[name]):
+            return value
+    return None
+
+
+def _host_account(event: Event) -> str | None:
+    return f"{event.host.partition('.')[0]}$" if event.host else None
+
+
+def _action_words(event: Event) -> str | None:
+    return action_words(event.fields)
+
+
+def _query_domain(event: Event) -> str | None:
+    name = event.fields.get("QueryName") or event.fields.get("query") or ""
+    return _suffixes().privatesuffix(name.rstrip(".").lower()[:255]) if name else None
+
+
+_DERIVED: dict[str, Callable[[Event], str | None]] = {
+    f"{PREFIX}account": _account,
+    f"{PREFIX}target_account": _target_account,
+    f"{PREFIX}source_address": _source_address,
+    f"{PREFIX}bytes_sent": _bytes_sent,
+    f"{PREFIX}host_account": _host_account,
+    f"{PREFIX}action_words": _action_words,
+    f"{PREFIX}query_domain": _query_domain,
+}
 
 
 def _first(fields: dict[str, str], names: tuple[str, ...]) -> str | None:
-    return next((value for name in names if (value := fields.get(name)) and value != "-"), None)
+    for name in names:
+        if (value := fields.get(name)) and value != "-":
+            return value
+    return None
 
 
 @lru_cache(maxsize=1_000)

@@ -8,6 +8,7 @@ beforehand (``compile.py``); running them needs the standard library only.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -396,10 +397,16 @@ def _unwrapped(field: str) -> str:
 def value_of(event: Event, field: str) -> str | None:
     """Return the value of a field, in any spelling of its name; to run many rules, use ``RuleEngine``."""
     value = field_value(event, field)
-    if value is None:
-        names = (field.lower(), _unwrapped(field))
-        return next((value for name, value in event.fields.items() if name.lower() in names), None)
+    if value is None and (name := _spelled(field, tuple(event.fields))) is not None:
+        return event.fields[name]
     return value
+
+
+@lru_cache(maxsize=1_000)
+def _spelled(field: str, names: tuple[str, ...]) -> str | None:
+    """Return the first of the names that is another spelling of a field: records of a log have the same names."""
+    spellings = (field.lower(), _unwrapped(field))
+    return next((name for name in names if name.lower() in spellings), None)
 
 
 def field_value(event: Event, field: str) -> str | None:

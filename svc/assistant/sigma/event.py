@@ -7,10 +7,12 @@ Sigma rule runs on these events. Source of the names: Sigma's taxonomy (sigmahq.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 import msgspec
 
 MAX_EXCERPT_CHARS = 400
+_MAX_TIME_CHARS = 60  # of ISO 8601
 
 
 class Verdict(msgspec.Struct, frozen=True):
@@ -57,6 +59,11 @@ def without_fields(event: Event, *, has_excerpt: bool = True) -> Event:
 
 def seconds_of(time: str) -> float | None:
     """Return an event's time as seconds since 1970; None if it has none or it is not ISO 8601."""
+    return _parsed(time) if len(time) <= _MAX_TIME_CHARS else _parsed.__wrapped__(time)
+
+
+@lru_cache(maxsize=1_000)  # several collectors ask about each event
+def _parsed(time: str) -> float | None:
     try:
         moment = datetime.fromisoformat(time)
     except ValueError:

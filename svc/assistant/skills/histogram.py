@@ -15,6 +15,8 @@ from svc.assistant.log_readers.timestamps import Stamp
 MAX_BINS = 60
 MAX_CELLS = 50_000  # pairs of period and source
 MAX_SOURCES = 5_000  # told apart; later ones are counted together
+_SOURCE_BITS = 13  # of a cell, for the number of its source
+_SOURCE_MASK = (1 << _SOURCE_BITS) - 1
 MAX_SERIES = 3  # sources in a result; the others are in the total
 _LENGTHS = (1, 5, 10, 30, 60, 300, 600, 1_800, 3_600, 10_800, 21_600, 43_200, 86_400)  # each divides the next
 
@@ -39,8 +41,9 @@ class Activity:
     """Counts moments by source."""
 
     def __init__(self) -> None:
-        self._cells: dict[tuple[int, str], int] = {}
-        self._sources: set[str] = set()
+        self._cells: dict[int, int] = {}
+        """Counts by period and source: ``period << _SOURCE_BITS | number of the source``."""
+        self._sources: dict[str, int] = {"": 0}
         self._seconds = _LENGTHS[0]
         self._first: Stamp | None = None
         self._midnight = 0.0  # of the first stamp's day, on the log's clock
@@ -50,14 +53,15 @@ class Activity:
         if self._first is None:
             self._first = stamp
             self._midnight = stamp.seconds - stamp.of_day
-        if source not in self._sources:
-            if len(self._sources) < MAX_SOURCES:
-                self._sources.add(source)
-            else:
-                source = ""
-        cell = int((stamp[0] - self._midnight) // self._seconds), source
-        self._cells[cell] = self._cells.get(cell, 0) + count
-        if len(self._cells) > MAX_CELLS:
+        number = self._sources.get(source)
+        if number is None:
+            number = len(self._sources) if len(self._sources) <= MAX_SOURCES else 0
+            if number:
+                self._sources[source] = number
+        cell = int((stamp[0] - self._midnight) // self._seconds) << _SOURCE_BITS | number
+        cells = self._cells
+        cells[cell] = cells.get(cell, 0) + count
+        if len(cells) > MAX_CELLS:
             self._coarsen(MAX_CELLS // 2)
 
     def _coarsen(self, most: int) -> None:
@@ -71,14 +75,13 @@ class Activity:
         self._seconds = longer
 
     def _span(self) -> int:
-        bins = [number for number, _ in self._cells]
-        return max(bins) - min(bins) + 1
+        return (max(self._cells) >> _SOURCE_BITS) - (min(self._cells) >> _SOURCE_BITS) + 1
 
-    def _joined(self, factor: int) -> dict[tuple[int, str], int]:
-        joined: dict[tuple[int, str], int] = {}
-        for (number, source), count in self._cells.items():
-            cell = number // factor, source
-            joined[cell] = joined.get(cell, 0) + count
+    def _joined(self, factor: int) -> dict[int, int]:
+        joined: dict[int, int] = {}
+        for cell, count in self._cells.items():
+            longer = (cell >> _SOURCE_BITS) // factor << _SOURCE_BITS | cell & _SOURCE_MASK
+            joined[longer] = joined.get(longer, 0) + count
         return joined
 
     def histogram(self) -> Histogram:
@@ -87,12 +90,13 @@ class Activity:
             return Histogram()
         while self._span() > MAX_BINS:
             self._lengthen()
-        first = min(number for number, _ in self._cells)
+        first = min(self._cells) >> _SOURCE_BITS
+        names = list(self._sources)
         totals: Counter[str] = Counter()
-        for (_, source), count in self._cells.items():
-            totals[source] += count
+        for cell, count in self._cells.items():
+            totals[names[cell & _SOURCE_MASK]] += count
         named = [source for source, _ in totals.most_common(MAX_SERIES + 1) if source][:MAX_SERIES]
-        counts = self._counts(first)
+        counts = self._counts(first, names)
         return Histogram(
             start=self._as_written(first * self._seconds),
             seconds=self._seconds,
@@ -100,11 +104,11 @@ class Activity:
             by_source=[ActivitySeries(source, counts[source]) for source in named],
         )
 
-    def _counts(self, first: int) -> dict[str, list[int]]:
+    def _counts(self, first: int, names: list[str]) -> dict[str, list[int]]:
         span = self._span()
         counts: defaultdict[str, list[int]] = defaultdict(lambda: [0] * span)
-        for (number, source), count in self._cells.items():
-            counts[source][number - first] += count
+        for cell, count in self._cells.items():
+            counts[names[cell & _SOURCE_MASK]][(cell >> _SOURCE_BITS) - first] += count
         return counts
 
     def _as_written(self, after_midnight: int) -> str:

@@ -8,10 +8,7 @@ from svc.assistant.findings import Finding, Gap, Severity, ToolFailure
 from svc.assistant.workers import own_limits
 from svc.assistant.workers.job import Job
 from svc.assistant.workers.process import Limits
-from svc.assistant.workers.reading_budget import STOPPED
 from svc.assistant.workers.watch import Excess
-
-TURN_LIMIT = "the time limit of the turn was reached"
 
 
 def _tool_name(job: Job) -> str:
@@ -23,10 +20,10 @@ def findings_limit_gap(job: Job, limits: Limits) -> Gap:
     return Gap(text=f"{_tool_name(job)} was stopped after {limits.findings:,} findings in {job.name}", in_headline=True)
 
 
-def stopped_gap(findings: int) -> Gap:
-    """A job that was killed because its question was cancelled."""
+def stopped_gap(reason: str, findings: int) -> Gap:
+    """A job that was killed because its question was to end."""
     left = "only what it reported until then is known" if findings else "it had reported no finding until then"
-    return Gap(text=f"not examined to its end: {STOPPED}, and {left}", in_headline=True, is_passing=True)
+    return Gap(text=f"not examined to its end: {reason}, and {left}", in_headline=True, is_passing=True)
 
 
 def failure(job: Job, reason: str, findings: int, where: str = "") -> Finding[ToolFailure]:

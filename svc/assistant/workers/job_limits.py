@@ -15,7 +15,7 @@ import msgspec
 from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.turn import StoredFile
 from svc.assistant.workers.process import MAX_UNPACKED_BYTES, Limits
-from svc.assistant.workers.reading_budget import READING_SHARE
+from svc.assistant.workers.reading_budget import READING_SHARE, seconds_until
 
 SMALL_BYTES = 65_536
 BASE_CPU_SECONDS = 20
@@ -74,7 +74,7 @@ def announcement(name: str, size: int, counted: int, limits: Limits) -> str:
     least, usual = counted / _FAST, counted / _SLOW
     text = f"{name} ({size // 1_000_000:,} MB): reading it usually takes {_minutes(least, usual)}"
     text += f"; the limit is {_minutes(limits.wall_seconds)}"
-    if limits.wall_seconds * READING_SHARE < usual:
+    if seconds_until(limits.wall_seconds, READING_SHARE) < usual:
         return f"{text}, after which the answer is about the part that was read (raise SVC_TURN_SECONDS for more time)"
     return text
 

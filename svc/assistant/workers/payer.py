@@ -14,6 +14,8 @@ from contextvars import ContextVar
 
 import msgspec
 
+from svc.assistant.workers.reading_budget import STOPPED
+
 
 def _count_nothing(seconds: float) -> None:
     """Outside a service, nobody counts."""
@@ -34,7 +36,7 @@ PAYER: ContextVar[Payer] = ContextVar("svc_payer", default=Payer())  # noqa: B03
 
 
 class StopRequest:
-    """Whether a turn should end now with what it has found, because its client cancelled it.
+    """Whether a turn should end now with what it has found: its client cancelled it, or its time is over.
 
     The service sets it. Before that, an assistant that can answer from a part of the evidence must have called
     ``heed``; otherwise the turn ends at once.
@@ -43,6 +45,8 @@ class StopRequest:
     def __init__(self) -> None:
         self._event = asyncio.Event()
         self.is_heeded: bool = False
+        self.reason: str = ""
+        """Why the turn should end, in words."""
 
     @property
     def is_requested(self) -> bool:
@@ -53,8 +57,9 @@ class StopRequest:
         """Promise to answer soon after a request with what was found until then."""
         self.is_heeded = True
 
-    def request(self) -> None:
+    def request(self, reason: str = STOPPED) -> None:
         """Ask the turn to end."""
+        self.reason = self.reason or reason
         self._event.set()
 
     async def wait(self) -> None:
@@ -76,10 +81,10 @@ def heed_stop() -> None:
         stop.heed()
 
 
-def is_stopped() -> bool:
-    """Whether the current turn should end."""
+def stop_reason() -> str:
+    """Return why the current turn should end; "" if it may go on."""
     stop = STOP.get()
-    return stop is not None and stop.is_requested
+    return stop.reason if stop is not None else ""
 
 
 async def until_end() -> None:

@@ -30,7 +30,7 @@ from svc.assistant.findings import (
 from svc.assistant.turn import WorkerLoad
 from svc.assistant.workers import own_limits
 from svc.assistant.workers import process as worker_process
-from svc.assistant.workers.failures import TURN_LIMIT, exit_reason, failure, findings_limit_gap, stopped_gap
+from svc.assistant.workers.failures import exit_reason, failure, findings_limit_gap, stopped_gap
 from svc.assistant.workers.fair_queue import FairQueue
 from svc.assistant.workers.fetching import fetched
 from svc.assistant.workers.frames import InputSearched, MemberFrame, PartEnd
@@ -40,9 +40,9 @@ from svc.assistant.workers.job_limits import announcement, is_small, limits_for,
 from svc.assistant.workers.kept_runs import kept_run
 from svc.assistant.workers.machine import processors, share_of_memory
 from svc.assistant.workers.part_runs import JobRun, begin, in_parts
-from svc.assistant.workers.payer import PAYER, STOP, TURN_END, StopRequest, is_stopped, is_time_over, until_end
+from svc.assistant.workers.payer import PAYER, STOP, TURN_END, StopRequest, is_time_over, stop_reason, until_end
 from svc.assistant.workers.process import Crashed, Done, Frame, JobRequest, Limits, pack
-from svc.assistant.workers.reading_budget import STOPPED
+from svc.assistant.workers.reading_budget import TURN_LIMIT
 from svc.assistant.workers.starting import Process, Starter, connect, exit_code, start
 from svc.assistant.workers.watch import Confinement, Excess, Watch, give_way
 from svc.errors import UnavailableError
@@ -117,10 +117,10 @@ class _Worker:
             self._writer.write(pack(run.state))
         await self._writer.drain()
 
-    def stop_reading(self) -> None:
+    def stop_reading(self, reason: str) -> None:
         """Ask the process to report soon what it has found so far."""
         with contextlib.suppress(ConnectionError):  # it died already
-            self._writer.write(worker_process.STOP_READING)
+            self._writer.write(worker_process.TIME_IS_OVER if reason == TURN_LIMIT else worker_process.STOP_READING)
 
     def give_way(self) -> None:
         """Lower the process's priority, so that younger jobs are not slowed down."""
@@ -164,7 +164,7 @@ class _Stopping:
 
     async def _stop(self, request: StopRequest) -> None:
         await request.wait()
-        self._worker.stop_reading()
+        self._worker.stop_reading(request.reason)
         await asyncio.sleep(STOP_SECONDS)
         self.is_killed = True
         self._worker.process.kill()
@@ -176,9 +176,10 @@ class _Stopping:
 
 
 class _Counts:
-    """The counted progress of one job: what is reported of it, and when."""
+    """The counted progress of one job: what is reported of it, and when; ``start`` bytes were read by parts before."""
 
-    def __init__(self) -> None:
+    def __init__(self, start: int) -> None:
+        self._start = start
         self._meters: dict[tuple[str, str], Meter] = {}
 
     def report(self, progress: Progress) -> Progress | None:
@@ -187,15 +188,16 @@ class _Counts:
             return progress
         key = (progress.text, counted.unit)
         if key not in self._meters:
-            self._meters[key] = Meter(counted.task, counted.unit, clock=time.monotonic)
+            done = self._start if counted.unit == "byte" else 0
+            self._meters[key] = Meter(counted.task, counted.unit, clock=time.monotonic, done=done)
         due = self._meters[key].report(counted.done, counted.total)
         return None if due is None else Progress(text=progress.text, counted=due)
 
 
 def _unread(run: JobRun) -> Gap | Finding[ToolFailure] | None:
     """Why a job whose turn should end is not begun; one that has read parts of its input reports what they have."""
-    if not run.state and is_stopped():
-        return Gap(text=f"not examined: {STOPPED} before it was read", in_headline=True, is_passing=True)
+    if not run.state and (reason := stop_reason()):
+        return Gap(text=f"not examined: {reason} before it was read", in_headline=True, is_passing=True)
     if not run.is_finishing and is_time_over():
         if not run.state:
             return failure(run.job, f"{TURN_LIMIT} before it began", findings=0)
@@ -396,7 +398,8 @@ class Workers:
         deadline = now + run.wall_seconds
         patience = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, worker.give_way)
         findings = 0
-        counts, stopping = _Counts(), _Stopping(worker)
+        counts = _Counts(run.plan.start if run.plan is not None else 0)
+        stopping = _Stopping(worker)
         decoder = frame_decoder(job.facts)
         try:
             async with asyncio.timeout_at(deadline):
@@ -413,7 +416,7 @@ class Workers:
                         yield failure(job, f"the parser crashed: {error}", findings, where)
                         return
                     case None if stopping.is_killed:
-                        yield stopped_gap(findings)
+                        yield stopped_gap(stop_reason(), findings)
                         return
                     case None:
                         yield failure(

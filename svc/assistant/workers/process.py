@@ -1,8 +1,8 @@
 """One tool in its own process: receive a job from the socket, limit the process, run the tool, send what it yields.
 
 The other end is ``pool.py``. A job's bytes come from its file or, if they may not be on disk, over the socket. The
-process ends after one job, or at once when the other end is gone; the byte STOP_READING makes it report what it has
-found in what it read so far. Frames are four bytes of length (big-endian) and
+process ends after one job, or at once when the other end is gone; the bytes STOP_READING and TIME_IS_OVER make it
+report what it has found in what it read so far. Frames are four bytes of length (big-endian) and
 msgpack. Down go the ``JobRequest`` and, without a path, the bytes; up come ``ToolEvent`` values, then ``Done`` or
 ``Crashed``.
 """
@@ -45,6 +45,7 @@ from svc.assistant.workers.reading_budget import (
     READING_SHARE,
     SEARCH_SHARE,
     STOPPED,
+    TURN_LIMIT,
     Blocks,
     Exceeded,
     LineCounts,
@@ -117,6 +118,8 @@ Frame = ToolEvent | MemberFrame | InputSearched | PartEnd | Done | Crashed
 """What the process sends. Findings are decoded with the facts types that the job names."""
 HEADER_BYTES = 4
 STOP_READING = b"s"
+TIME_IS_OVER = b"t"
+_STOP_REASONS = {STOP_READING: STOPPED, TIME_IS_OVER: TURN_LIMIT}
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -143,8 +146,7 @@ def serve(connection: socket.socket, imports: tuple[str, ...] = ()) -> None:
     own_limits.ignore_interrupts()
     for module in imports:
         importlib.import_module(module)
-    gc.freeze()  # imported modules are never garbage, and one job leaves few cycles
-    gc.set_threshold(_GC_OBJECTS, 20, 100)
+    collect_seldom()
     os.environ.clear()  # parsers of hostile input must not see the parent's secrets
     with connection, connection.makefile("rb") as incoming:
         body = _receive(incoming)
@@ -155,12 +157,18 @@ def serve(connection: socket.socket, imports: tuple[str, ...] = ()) -> None:
         state = _receive(incoming) if request.part is not None and request.part.has_state else b""
         if content is None or state is None:
             return
-        stop = threading.Event()
+        stop = _Stop()
         threading.Thread(target=_obey_parent, args=(incoming, stop), daemon=True).start()
         used = int(request.part.cpu_seconds) if request.part is not None else 0
         own_limits.apply(request.limits.memory_bytes, request.limits.cpu_seconds - used)
         with connection.makefile("wb") as outgoing:
             _run_job(request, content, outgoing, stop, state)
+
+
+def collect_seldom() -> None:
+    """Let the garbage collector look less: imported modules are never garbage, and one job leaves few cycles."""
+    gc.freeze()
+    gc.set_threshold(_GC_OBJECTS, 20, 100)
 
 
 def _receive(incoming: BinaryIO) -> bytes | None:
@@ -173,16 +181,23 @@ def _receive(incoming: BinaryIO) -> bytes | None:
     return body if len(body) == length else None
 
 
-def _obey_parent(incoming: BinaryIO, stop: threading.Event) -> None:
-    """Thread that ends this process when the service closes its end or dies; STOP_READING sets ``stop``."""
+class _Stop:
+    """Why the job should report what it has found so far; "" while it may go on."""
+
+    def __init__(self) -> None:
+        self.reason = ""
+
+
+def _obey_parent(incoming: BinaryIO, stop: _Stop) -> None:
+    """Thread that ends this process when the service closes its end or dies, and sets ``stop`` when asked to."""
     try:
-        while incoming.read(1) == STOP_READING:
-            stop.set()
+        while reason := _STOP_REASONS.get(incoming.read(1)):
+            stop.reason = reason
     finally:
         os._exit(_PARENT_GONE)
 
 
-def _run_job(request: JobRequest, content: bytes, outgoing: BinaryIO, stop: threading.Event, state: bytes) -> None:
+def _run_job(request: JobRequest, content: bytes, outgoing: BinaryIO, stop: _Stop, state: bytes) -> None:
     last: Done | Crashed = Done()
     try:
         _send_events(request, content, outgoing, stop, state)
@@ -199,7 +214,7 @@ def _run_job(request: JobRequest, content: bytes, outgoing: BinaryIO, stop: thre
         return
 
 
-def _send_events(request: JobRequest, content: bytes, outgoing: BinaryIO, stop: threading.Event, state: bytes) -> None:
+def _send_events(request: JobRequest, content: bytes, outgoing: BinaryIO, stop: _Stop, state: bytes) -> None:
     """Send each event that the tool yields: progress at once, findings buffered."""
     if request.knowledge is not None:
         knowledge.use(Path(request.knowledge))
@@ -210,7 +225,7 @@ def _send_events(request: JobRequest, content: bytes, outgoing: BinaryIO, stop: 
         if isinstance(item, Progress):
             outgoing.flush()
 
-    for item in _events(tool, request, content, send, stop.is_set, state):
+    for item in _events(tool, request, content, send, lambda: stop.reason, state):
         send(item)
 
 
@@ -225,12 +240,12 @@ def _events(
     request: JobRequest,
     content: bytes,
     send: Callable[[Progress], None],
-    is_stopped: Callable[[], bool] = lambda: False,
+    stop_reason: Callable[[], str] = lambda: "",
     state: bytes = b"",
 ) -> Iterator[ToolEvent | MemberFrame | InputSearched | PartEnd]:
     plan = request.part or PartPlan(size=0)
     budget = ReadingBudget(
-        request.limits.cpu_seconds, request.limits.wall_seconds, is_stopped=is_stopped,
+        request.limits.cpu_seconds, request.limits.wall_seconds, stop_reason=stop_reason,
         used=(plan.cpu_seconds, plan.wall_seconds),
     )  # fmt: skip
     earlier = unpacked(state) if state else None
@@ -527,9 +542,9 @@ class _InputFile:
             return None
         exceeded, done, of = self._stopped
         part = part_words(done, of, is_packed=self.is_packed)
+        share = "" if exceeded.limit in _STOP_REASONS.values() else "the search has a quarter of "
         return Gap(
-            text=f"only {part} was searched for text addressed to an analyst or a model: "
-            + (STOPPED if exceeded.limit == STOPPED else f"the search has a quarter of {exceeded.limit}"),
+            text=f"only {part} was searched for text addressed to an analyst or a model: {share}{exceeded.limit}",
             is_passing=exceeded.is_passing,
         )
 

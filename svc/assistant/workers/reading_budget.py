@@ -19,8 +19,10 @@ from svc.assistant.log_readers.parts import Part
 SEARCH_SHARE = 0.25  # of a job's limits until the search for text that addresses an analyst or a model stops
 READING_SHARE = 0.65  # the same for the tool's reading; the rest is for its findings
 COUNTING_SHARE = 0.85  # the same for counting what was not read
+RESERVED_SECONDS = 600.0  # at most, for what comes after reading: the findings of a log do not grow with its size
 STOPPED_COUNTING_SECONDS = 1.0  # for counting what a stopped job did not read
 STOPPED = "the question was cancelled"
+TURN_LIMIT = "the time limit of the turn was reached"
 MAX_LINE_BYTES = 2 * 1024 * 1024  # read on in search of a line's end once the time is up
 _PIECE_BYTES = 256 * 1024
 _BYTES_FROM = 10_000_000  # a smaller file's size is given in bytes
@@ -28,6 +30,16 @@ _GB_FROM = 10_000_000_000
 _HEAD_BYTES = 4_096
 _LIST = re.compile(rb"\A(?:\xef\xbb\xbf)?\s*(?:\{\s*\"\w{1,40}\"\s*:\s*)?\[(\s*)\{")
 _FILLED = re.compile(rb"\n[^\r\n]")
+
+
+def seconds_until(limit: float, share: float) -> float:
+    """Return how many seconds of a limit may be used until a share of it counts as used up.
+
+    Of a long limit more may be used: what comes after reading takes RESERVED_SECONDS at most.
+    """
+    if share < READING_SHARE:
+        return limit * share
+    return max(limit * share, limit - RESERVED_SECONDS * (1 - share) / (1 - READING_SHARE))
 
 
 class Exceeded(msgspec.Struct, frozen=True):
@@ -46,7 +58,7 @@ class ReadingBudget:
         wall_seconds: The job's limit of time.
         processor: Returns this process's processor time in seconds.
         clock: Returns the time in seconds.
-        is_stopped: Whether the reading was stopped from outside.
+        stop_reason: Returns why the reading was stopped from outside; "" if it was not.
         used: What earlier parts of the job used, in the order of the limits.
     """
 
@@ -57,11 +69,11 @@ class ReadingBudget:
         *,
         processor: Callable[[], float] = time.process_time,
         clock: Callable[[], float] = time.monotonic,
-        is_stopped: Callable[[], bool] = lambda: False,
+        stop_reason: Callable[[], str] = lambda: "",
         used: tuple[float, float] = (0.0, 0.0),
     ) -> None:
         self._cpu_seconds, self._wall_seconds = cpu_seconds, wall_seconds
-        self._processor, self._clock, self._is_stopped = processor, clock, is_stopped
+        self._processor, self._clock, self._stop_reason = processor, clock, stop_reason
         self._stopped_at: float | None = None
         self.is_over = False
         self._processor_start, self._clock_start = processor() - used[0], clock() - used[1]
@@ -73,14 +85,14 @@ class ReadingBudget:
 
     def exceeded(self, share: float) -> Exceeded | None:
         """The limit of which this share is used up. A stopped job may still count for a moment what it did not read."""
-        if self._is_stopped():
+        if reason := self._stop_reason():
             self._stopped_at = self._clock() if self._stopped_at is None else self._stopped_at
             if share < COUNTING_SHARE or self._clock() - self._stopped_at >= STOPPED_COUNTING_SECONDS:
-                return Exceeded(STOPPED, is_passing=True)
+                return Exceeded(reason, is_passing=True)
             return None
-        if self._processor() - self._processor_start >= self._cpu_seconds * share:
+        if self._processor() - self._processor_start >= seconds_until(self._cpu_seconds, share):
             return Exceeded(f"the limit of {self._cpu_seconds:g} s of processor time", is_passing=False)
-        if self._clock() - self._clock_start >= self._wall_seconds * share:
+        if self._clock() - self._clock_start >= seconds_until(self._wall_seconds, share):
             return Exceeded(f"the limit of {self._wall_seconds:,.0f} s", is_passing=True)
         return None
 

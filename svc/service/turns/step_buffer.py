@@ -113,8 +113,12 @@ class StepBuffer:
             if self._task is not None:
                 self._task.cancel()
 
-    def stop_with_partial_answer(self, error: ServiceError) -> bool:
+    def stop_with_partial_answer(self, error: ServiceError, reason: str) -> bool:
         """Ask the assistant to answer from what it has read; then the turn ends with the error.
+
+        Args:
+            error: The turn's end.
+            reason: Why it ends, for what the answer says was not read.
 
         Returns:
             False if it cannot, or was asked before: then nothing happens.
@@ -122,7 +126,7 @@ class StepBuffer:
         if self._end or not self.stop_request.is_heeded or self._stop_reason is not None:
             return False
         self._stop_reason = error
-        self.stop_request.request()
+        self.stop_request.request(reason)
         return True
 
     def abandon(self, error: ServiceError) -> None:

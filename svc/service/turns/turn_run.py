@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 import msgspec
 
+from svc.assistant.workers.reading_budget import STOPPED, TURN_LIMIT
 from svc.errors import InsufficientStorageError, ServiceError, UnavailableError
 from svc.messages import Message
 from svc.service.bus import Bus
@@ -100,11 +101,11 @@ class TurnRun:
         if not self._is_released:
             self.step_buffer.stop(error)
 
-    def stop_soon(self, error: ServiceError) -> None:
+    def stop_soon(self, error: ServiceError, reason: str = STOPPED) -> None:
         """End the turn with an error, after an answer from what it has read if it can give one in time."""
         if self._is_released or self._settings.partial_seconds <= 0:
             self.stop(error)
-        elif self.step_buffer.stop_with_partial_answer(error):
+        elif self.step_buffer.stop_with_partial_answer(error, reason):
             self._stop_timer = asyncio.get_running_loop().call_later(self._settings.partial_seconds, self.stop, error)
         else:
             self.stop(error)
@@ -122,12 +123,13 @@ class TurnRun:
 
     def _on_timeout(self) -> None:
         minutes = self._limit_seconds / 60
-        self.stop(
+        self.stop_soon(
             ServiceError(
                 f"the turn reached the time limit of {minutes:g} minutes. Ask for less, or raise SVC_TURN_SECONDS",
                 status=499,
                 code="cancelled",
-            )
+            ),
+            TURN_LIMIT,
         )
 
     async def _store_batches(self) -> None:

@@ -45,9 +45,8 @@ from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
 from svc.assistant.skills.events.asked.findings import AskedRecords
 from svc.assistant.spool import of_kind
 from svc.assistant.turn import Answer, Step, Turn, TurnFile
-from svc.assistant.workers.payer import is_stopped
+from svc.assistant.workers.payer import stop_reason
 from svc.assistant.workers.pool import Job, Workers
-from svc.assistant.workers.reading_budget import STOPPED
 from svc.assistant.workers.threads import in_thread
 from svc.messages import AnswerStatus, State
 from svc.untrusted.characters import on_one_line
@@ -313,8 +312,8 @@ async def _window(turn: Turn, further: FurtherQuestion, tools: Tools) -> AsyncGe
                 else:
                     yield outcome
     again = {planned.skill.name for planned in skills}
-    if skills and is_stopped():
-        yield cannot_tell(ask.text, STOPPED)
+    if skills and (reason := stop_reason()):
+        yield cannot_tell(ask.text, reason)
         return
     if unknown:
         yield cannot_tell(ask.text, f"{listed(unknown)} states no year, so the day of the week is not known")

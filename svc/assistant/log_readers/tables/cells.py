@@ -31,6 +31,8 @@ def expanded(records: Iterable[TableRecord]) -> Iterator[TableRecord]:
 
 def expand(values: dict[str, str]) -> None:
     """Add the members of the objects in a record's cells; columns of the record stay as they are."""
+    if "{" not in "".join(values.values()):  # as in most records
+        return
     pending = [item for item in values.items() if item[1][:1] in ("{", "[", " ")]
     for name, cell in pending:
         if len(cell) > MAX_CELL_CHARS or not _OBJECT.match(cell):

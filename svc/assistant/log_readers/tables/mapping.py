@@ -248,10 +248,11 @@ class ColumnMapping:
 
     def value(self, record: Mapping[str, str], role: str) -> str:
         """Return a record's value of a role; "" if it has none."""
-        for name in self.columns.get(role, ()):
-            if value := record.get(name):
-                return value
-        if (names := self.joined.get(role)) is not None:
+        if (names := self.columns.get(role)) is not None:
+            for name in names:
+                if value := record.get(name):
+                    return value
+        if self.joined and (names := self.joined.get(role)) is not None:
             separator = "\\" if role in ("file", "registry") else " "
             return separator.join(value for name in names if (value := record.get(name)))
         return ""

@@ -273,13 +273,13 @@ def _form_with_columns(name: str, columns: list[str], separator: str, *, skip: s
 
 
 def _columns_parser(columns: list[str], separator: str, *, unset: str) -> _LineParser:
-    names = columns[:MAX_COLUMNS]
+    names, nothing = columns[:MAX_COLUMNS], frozenset((unset, "", "(empty)"))
 
     def parse(line: str) -> dict[str, str] | None:
         cells = line.split(separator)
         if len(cells) != len(names):
             return None
-        return {name: cell for name, cell in zip(names, cells, strict=True) if cell not in (unset, "", "(empty)")}
+        return {name: cell for name, cell in zip(names, cells, strict=True) if cell not in nothing}
 
     return parse
 

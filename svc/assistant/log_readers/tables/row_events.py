@@ -160,7 +160,11 @@ class RowEvents:
         mapping.learn(values)
         if self._windows is not None and (found := self._windows.event(record)) is not None:
             return found
-        rule = next((one.rule for one in self._conditions if one.fits(mapping, values)), _NO_RULE)
+        rule = _NO_RULE
+        for one in self._conditions:
+            if one.fits(mapping, values):
+                rule = one.rule
+                break
         self.is_left_out = rule.skip
         category = "-" if rule.skip or self._is_foreign(values) else self._category(values, rule)
         if category == "-":
@@ -174,7 +178,8 @@ class RowEvents:
             _complete_user(fields, mapping.value(values, "user_domain"))
         elif category == "firewall":
             product = product or "firewall"
-        self._rename_members(fields)
+        if self._members:
+            self._rename_members(fields)
         for field in (*self._field_rules, *self._when_fields.get(id(rule), ())):
             if value := field.value(mapping, values):
                 fields[field.name] = as_windows(field.name, value)
@@ -189,7 +194,7 @@ class RowEvents:
             category=category,
             host=mapping.value(values, "host").partition("\n")[0],
             event_id=rule.event_id if rule.event_id is not None else self._event_id(values),
-            fields=fields | rule.sets,
+            fields=fields | rule.sets if rule.sets else fields,
             excerpt=record.excerpt,
             verdict=verdict_of(self._kind, mapping, values) if category == "alert" else None,
         )
@@ -207,13 +212,18 @@ class RowEvents:
 
     def _is_foreign(self, values: Mapping[str, str]) -> bool:
         """Return whether a record among those of a known kind has no column with a meaning: it was not understood."""
+        if self._kind is None:
+            return False
         mapping = self._mapping
-        roles = (*mapping.columns, *mapping.joined)
-        return self._kind is not None and bool(roles) and not any(mapping.value(values, role) for role in roles)
+        for role in mapping.columns:
+            if mapping.value(values, role):
+                return False
+        is_joined = any(mapping.value(values, role) for role in mapping.joined)
+        return not is_joined and bool(mapping.columns or mapping.joined)
 
     def _rename_members(self, fields: dict[str, str]) -> None:
         """Add the members of columns whose name differs from the product's: ``requestparameters.userName``."""
-        for name, value in list(fields.items()) if self._members else ():
+        for name, value in list(fields.items()):
             column, dot, member = name.partition(".")
             if dot and (own := self._members.get(plain_name(column))) is not None:
                 fields.setdefault(f"{own}.{member}", value)
@@ -236,7 +246,7 @@ class RowEvents:
     def _fields(self, values: Mapping[str, str], category: str) -> dict[str, str]:
         """Return the record's own fields, and those of its roles under Sigma's names."""
         mapping = self._mapping
-        fields = dict(islice(values.items(), MAX_FIELDS))
+        fields = dict(values) if len(values) <= MAX_FIELDS else dict(islice(values.items(), MAX_FIELDS))
         for prefix, name in (self._kind.prefixes if self._kind else {}).items():
             nested = [column for column in fields if column[: len(prefix)].lower() == prefix]
             fields |= {name + column[len(prefix) :]: fields[column] for column in nested}

@@ -163,7 +163,10 @@ def _hour(hour: str, half: str | None) -> str:
 
 def _epoch(cell: str) -> str:
     whole = len(cell.partition(".")[0])
-    return _since(1970, next(scale for digits, scale in _SCALES if whole < digits), cell)
+    for digits, scale in _SCALES:
+        if whole < digits:
+            return _since(1970, scale, cell)
+    return ""
 
 
 @cache

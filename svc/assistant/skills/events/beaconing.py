@@ -75,9 +75,11 @@ class BeaconSeries:
 
     def add(self, event: Event) -> None:
         """Note the time of a contact."""
-        contact = _contact(event)
-        seconds = seconds_of(event.time.replace("--", "2000-", 1)) if contact is not None and event.time else None
-        if contact is None or seconds is None:
+        contact, time = _contact(event), event.time
+        if contact is None or not time:
+            return
+        seconds = seconds_of(time.replace("--", "2000-", 1) if time.startswith("--") else time)
+        if seconds is None:
             return
         pair = self._pairs.get(contact)
         if pair is None:
@@ -87,8 +89,10 @@ class BeaconSeries:
             pair = self._pairs[contact] = _ContactPair()
             self._clients.add(contact.source)
         self._sample = self._sample or event
-        pair.first = min(pair.first or event.time, event.time)
-        pair.last = max(pair.last, event.time)
+        if time < pair.first or not pair.first:
+            pair.first = time
+        if time > pair.last:
+            pair.last = time
         if len(pair.times) < MAX_TIMES and self._times < MAX_ALL_TIMES:
             pair.times.append(seconds)
             self._times += 1

@@ -109,8 +109,8 @@ class _LogonTally(LoginTally):
         """Whether an account was the target of an attack, by the same measure."""
         return self.longest >= MANY if self.at_console == self.failures else super().is_brute_forced
 
-    def add(self, event: Event, other: str, logon_type: str, reason: str) -> None:
-        self.at_console += _is_at_console(event)
+    def add(self, event: Event, other: str, logon_type: str, reason: str, *, at_console: bool) -> None:
+        self.at_console += at_console
         self.span.add(event)
         self.last_event = event
         self.add_failures(seconds_of(event.time))
@@ -315,11 +315,12 @@ class LogonCounts:
 
     def _count(self, event: Event, account: str, source: str, logon_type: str, reason: str) -> None:
         self.failures += 1
+        at_console = _is_at_console(event)
         for tallies, name, other in ((self.sources, source, account), (self.accounts, account, source)):
             tally = tally_for(tallies, name, _LogonTally, limit=MAX_TALLIES)
             if tallies is self.sources and not tally.failures:
                 tally.successes = self._accepted[source]
-            tally.add(event, other, logon_type, reason)
+            tally.add(event, other, logon_type, reason, at_console=at_console)
 
     def _logged_on(self, event: Event) -> None:
         account, logon_type = _plain_account(event), event.fields.get("LogonType", "")
@@ -545,12 +546,15 @@ def _source(event: Event) -> str:
 def _is_at_console(event: Event) -> bool:
     """Whether a failure was typed at the host itself, into Windows' own logon screen or prompt."""
     fields = event.fields
-    if _source(event) != LOCAL:
-        return False
     if event.event_id == 4776:
-        return fields.get("Workstation", "").strip("\\ ").lower() == event.host.partition(".")[0].lower() != ""
-    is_typed = event.event_id == 4625 and fields.get("LogonType") in _CONSOLE_TYPES
-    return is_typed and base_name(fields.get("ProcessName", "")) in _CONSOLE_PROGRAMS
+        is_typed = fields.get("Workstation", "").strip("\\ ").lower() == event.host.partition(".")[0].lower() != ""
+    else:
+        is_typed = (
+            event.event_id == 4625
+            and fields.get("LogonType") in _CONSOLE_TYPES
+            and base_name(fields.get("ProcessName", "")) in _CONSOLE_PROGRAMS
+        )
+    return is_typed and _source(event) == LOCAL
 
 
 def _reason(status: str) -> str:

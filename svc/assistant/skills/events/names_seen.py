@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from itertools import islice
+from typing import NamedTuple
 
 from svc.assistant.findings import NameOccurrence, NameSort, NamesSeen, OneThing, Severity
 from svc.assistant.sigma.event import Event
@@ -62,6 +63,11 @@ _OF_SITES = frozenset({"proxy", "webserver", "dns_query"})
 _NOTHING = frozenset({"", "-", "n/a", "none", "null", "(null)", "unknown"})
 _FAILED_LOGONS = frozenset({4625, 4771, 4776})
 _LEASED = (("IP Address", "Host Name"), ("assigned_addr", "host_name"), ("assigned_ip", "host_name"))
+_WITH_ADDRESSES = (
+    ("message", "program"), *((address,) for address, _ in _LEASED), ("WorkstationName", "IpAddress"), ("LocalIP",),
+    ("SourceIp", "Initiated"),
+)  # fmt: skip
+"""Fields that records have together in which a host has an address (``_addresses_of_hosts``)."""
 
 
 class _SeenName:
@@ -83,22 +89,32 @@ class NameCollector:
 
     def __init__(self) -> None:
         self._seen: dict[_Name, _SeenName] = {}
+        self._whole: dict[_Name, _SeenName] = {}
+        """Those of ``_seen`` that are the whole value of a field."""
         self._proofs: dict[tuple[_Name, _Name], tuple[str, int]] = {}
         self._users: dict[str, set[str]] = {}
         self._common: dict[str, None] = {}
 
     def add(self, event: Event) -> None:
         """Note what an event names."""
-        fields = event.fields
+        fields, whole = event.fields, self._whole
+        shape = _shape_of(tuple(fields))
         if event.host:
             self._note(_own_host(event), event)
-        for field in _naming(tuple(fields)):
-            for name in _names(field, fields):
+        for field, sort in shape.named:
+            one = sort, fields[field]
+            if sort is not NameSort.ACCOUNT and (seen := whole.get(one)) is not None:
+                seen.count += 1
+                continue
+            names = list(_names(field, fields))
+            for name in names:
                 self._note(name, event)
-        if event.category == "process_creation":
-            for name in _process(event):
-                self._note(name, event)
-        self._prove(event)
+            if names == [one] and (noted := self._seen.get(one)) is not None:
+                whole[one] = noted
+        process = _process(event) if event.category == "process_creation" else []
+        for name in process:
+            self._note(name, event)
+        self._prove(event, shape, process)
 
     def detected(self, event: Event, severity: Severity, group: Sequence[tuple[str, str]] | None = None) -> None:
         """Note that a rule matched an event, so an analyst should look at what the event names.
@@ -121,15 +137,17 @@ class NameCollector:
         elif len(self._seen) < MAX_TRACKED:
             self._seen[name] = _SeenName(event.number, event.time)
 
-    def _prove(self, event: Event) -> None:
+    def _prove(self, event: Event, shape: _Shape, process: Sequence[_Name]) -> None:
         """Keep what the event says about two names of one thing, and about addresses that many use."""
-        fields = event.fields
-        if event.event_id not in _FAILED_LOGONS and fields.get("Outcome") != "failure":
-            self._note_user(fields.get("IpAddress", ""), fields.get("TargetUserName", ""))
-        is_lookup = event.category == "dns_query"
+        fields, category = event.fields, event.category
+        if shape.has_user and event.event_id not in _FAILED_LOGONS and fields.get("Outcome") != "failure":
+            self._note_user(fields["IpAddress"], fields["TargetUserName"])
+        is_lookup = category == "dns_query"
         if (is_lookup or fields.get("DestinationPort") == _DNS_PORT) and len(self._common) < MAX_COMMON:
             self._common.update(dict.fromkeys(fields[name] for name in fields if name in _DNS_SERVERS))
-        for one, other, why in _proofs(event):
+        if not (shape.accounts or shape.has_addresses or len(process) == 2 or is_lookup):
+            return
+        for one, other, why in _proofs(event, shape, process):
             key = (one, other)
             if key not in self._proofs and len(self._proofs) < MAX_PROOFS:
                 self._proofs[key] = why, event.number
@@ -166,17 +184,39 @@ class NameCollector:
         )
 
 
+class _Shape(NamedTuple):
+    """What the fields of some records can name: records of a log have the same fields."""
+
+    named: tuple[tuple[str, NameSort], ...]
+    """Fields that name something, in the order of the record: the first names of a log are kept."""
+    accounts: tuple[tuple[str, tuple[str, ...]], ...]
+    """Fields with an account, and those with other names of it."""
+    has_user: bool
+    has_addresses: bool
+    """Whether an address may be a host's."""
+
+
 @lru_cache(maxsize=1_000)
-def _naming(fields: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the fields that name something, in the order of the record: the first names of a log are kept."""
-    return tuple(field for field in fields if field in _SORTS)
+def _shape_of(fields: tuple[str, ...]) -> _Shape:
+    there = set(fields)
+    accounts = (
+        (field, tuple(other for other in others if other in there))
+        for field, (_, others) in _ACCOUNTS.items()
+        if field in there
+    )
+    return _Shape(
+        named=tuple((field, _SORTS[field]) for field in fields if field in _SORTS),
+        accounts=tuple(item for item in accounts if item[1]),
+        has_user={"IpAddress", "TargetUserName"} <= there,
+        has_addresses=any(there.issuperset(group) for group in _WITH_ADDRESSES),
+    )
 
 
 def _all_names(event: Event) -> Iterator[_Name]:
     fields = event.fields
     if event.host:
         yield _own_host(event)
-    for field in _naming(tuple(fields)):
+    for field, _ in _shape_of(tuple(fields)).named:
         yield from _names(field, fields)
     if event.category == "process_creation":
         yield from _process(event)
@@ -218,26 +258,34 @@ def _names(field: str, fields: dict[str, str]) -> Iterator[_Name]:
 
 def _account(field: str, fields: dict[str, str]) -> str:
     """The account with its domain, if the event has it."""
-    name = fields.get(field, "").strip()
-    domain = fields.get(_ACCOUNTS[field][0], "").strip()
+    name, domain = fields.get(field, ""), fields.get(_ACCOUNTS[field][0], "")
+    if len(name) + len(domain) > MAX_NAME_CHARS:
+        return _with_domain.__wrapped__(name, domain)
+    return _with_domain(name, domain)
+
+
+@lru_cache(maxsize=5_000)
+def _with_domain(name: str, domain: str) -> str:
+    name, domain = name.strip(), domain.strip()
     if name.lower() in _NOTHING or "\n" in name:
         return ""
     return name if domain.lower() in _NOTHING or "@" in name or "\\" in name else f"{domain}\\{name}"
 
 
-def _proofs(event: Event) -> Iterator[tuple[_Name, _Name, str]]:
+def _proofs(event: Event, shape: _Shape, process: Sequence[_Name]) -> Iterator[tuple[_Name, _Name, str]]:
     """Pairs of names that the event shows to be one thing."""
     fields = event.fields
-    for field, (_, others) in _ACCOUNTS.items():
-        if not others or field not in fields or not (name := _account(field, fields)):
+    for field, others in shape.accounts:
+        if not (name := _account(field, fields)):
             continue
         for other in others:
-            written = fields.get(other, "").strip()
+            written = fields[other].strip()
             if written.lower() not in _NOTHING and len(written) <= MAX_NAME_CHARS:
                 yield (NameSort.ACCOUNT, name), (NameSort.ACCOUNT, written), "the account in one record"
-    if event.category == "process_creation" and len(names := _process(event)) == 2:
-        yield names[0], names[1], "the process in one record"
-    yield from _addresses_of_hosts(event)
+    if len(process) == 2:
+        yield process[0], process[1], "the process in one record"
+    if shape.has_addresses or event.category == "dns_query":
+        yield from _addresses_of_hosts(event)
 
 
 def _addresses_of_hosts(event: Event) -> Iterator[tuple[_Name, _Name, str]]:

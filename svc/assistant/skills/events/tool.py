@@ -151,7 +151,7 @@ def _count_lines(content: BinaryIO) -> int:
 
 
 def _read(content: BinaryIO, items: Iterator[ReadItem], log: _LogAnalysis) -> Iterator[ToolEvent]:
-    window, waiting = log.window, log.waiting
+    window, waiting, is_whole = log.window, log.waiting, log.window.is_whole
     size = BATCH if log.counts.count else FIRST_BATCH
     next_progress = -(-log.counts.count // PROGRESS_EVERY) * PROGRESS_EVERY
     for item in items:
@@ -161,7 +161,7 @@ def _read(content: BinaryIO, items: Iterator[ReadItem], log: _LogAnalysis) -> It
             else:
                 log.note(item)
             continue
-        if not window.has(item):
+        if not (is_whole or window.has(item)):
             continue
         waiting.append(item)
         if len(waiting) < size:
@@ -184,6 +184,11 @@ class _Asked:
     def __init__(self, window: TimeWindow) -> None:
         self._window = window
         self.left_out = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the time was asked for."""
+        return self._window.is_whole
 
     @property
     def words(self) -> str:

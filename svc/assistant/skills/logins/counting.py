@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 
 from svc.assistant.log_readers.login_counting import BURST, LoginTally, tally_for
+from svc.assistant.log_readers.timestamps import Stamp
 from svc.assistant.skills.logins.accepted import AcceptedLogins, FailuresBefore
 from svc.assistant.skills.logins.joining import PAIR_SECONDS, SAME_PID_SECONDS, LoginJoiner
 from svc.assistant.skills.logins.lines import LoginEvent, LoginEventKind
@@ -51,22 +52,21 @@ class AuthTally(LoginTally):
         """Failures per minute from the first to the last; None without two different times."""
         return self.rate_per_minute(self.first_seconds, self.last_seconds)
 
-    def extend(self, event: LoginEvent, number: int, line: str) -> None:
+    def extend(self, stamp: Stamp | None, number: int, line: str) -> None:
         """Extend the period and the evidence to include this line."""
-        stamp = event.stamp
         if stamp is not None:
             seconds = stamp[0]
-            if self.first_text is None or seconds < self.first_seconds:
-                self.first_seconds, self.first_text = seconds, stamp[1]
-            if self.last_text is None or seconds >= self.last_seconds:
+            if seconds >= self.last_seconds or self.last_text is None:
                 self.last_seconds, self.last_text = seconds, stamp[1]
-        excerpt = line[:EXCERPT_CHARS]
+            if seconds < self.first_seconds or self.first_text is None:
+                self.first_seconds, self.first_text = seconds, stamp[1]
+        self.last_line, self.last_excerpt = number, line[:EXCERPT_CHARS]
         if not self.first_line:
-            self.first_line, self.first_excerpt = number, excerpt
-        self.last_line, self.last_excerpt = number, excerpt
+            self.first_line, self.first_excerpt = number, self.last_excerpt
 
 
-_FAILURES = (LoginEventKind.OWN, LoginEventKind.PAM, LoginEventKind.ERROR)
+_OWN, _PAM, _ERROR, _SUCCESS = LoginEventKind.OWN, LoginEventKind.PAM, LoginEventKind.ERROR, LoginEventKind.SUCCESS
+_FAILURES = (_OWN, _PAM, _ERROR)
 _Key = tuple[str, str, str]
 """Host, service, and process ID or source."""
 
@@ -74,20 +74,16 @@ _Key = tuple[str, str, str]
 class _Connection:
     """One connection of one source, with the failures that each log counted in it."""
 
-    __slots__ = (
-        "account", "attempt", "counted", "error", "has_success", "key", "last", "own", "pam", "pam_line", "port",
-        "source", "unnamed",
-    )  # fmt: skip
+    own = error = counted = unnamed = pam_line = 0
+    account: str | None = None
+    attempt: tuple[LoginEvent, int, str] | None = None
+    has_success = False
+    last = 0.0
+    pam: dict[str, int] | None = None
+    port = ""
 
     def __init__(self, source: str, key: _Key) -> None:
         self.source, self.key = source, key
-        self.own = self.error = self.counted = self.unnamed = self.pam_line = 0
-        self.pam: dict[str, int] = {}
-        self.account: str | None = None
-        self.port = ""
-        self.attempt: tuple[LoginEvent, int, str] | None = None
-        self.has_success = False
-        self.last = 0.0
 
     @property
     def pam_count(self) -> int:
@@ -95,12 +91,20 @@ class _Connection:
 
     @property
     def logged(self) -> int:
+        if self.pam is None and not self.error:
+            return self.own
         return max(self.own, self.error, self.pam_count)
+
+    def add_pam(self, module: str, count: int) -> None:
+        """Count failures as PAM's module logs them."""
+        if self.pam is None:
+            self.pam = {}
+        self.pam[module] = self.pam.get(module, 0) + count
 
     def merge(self, other: _Connection) -> None:
         """Take over what PAM wrote from another process about this connection's attempts."""
-        for module, count in other.pam.items():
-            self.pam[module] = self.pam.get(module, 0) + count
+        for module, count in (other.pam or {}).items():
+            self.add_pam(module, count)
         self.counted += other.counted
         self.unnamed += other.unnamed
         self.pam_line = self.pam_line or other.pam_line
@@ -142,9 +146,12 @@ class LoginCounts:
             self.jobs += event.count
             return
         self.login_lines += 1
-        self.all.extend(event, number, "")
+        self.all.extend(event.stamp, number, "")
         if len(self.hosts) < MAX_HOSTS and event.host:
             self.hosts.add(event.host)
+        if self._joiner.passes(event):
+            self._add(event, number, line)
+            return
         for read in self._joiner.add(event, number, line):
             self._add(*read)
 
@@ -160,7 +167,7 @@ class LoginCounts:
         kind = event.kind
         if kind in _FAILURES:
             self._failure(event, number, line)
-        elif kind is LoginEventKind.SUCCESS:
+        elif kind is _SUCCESS:
             self._success(event, number, line)
         elif kind is LoginEventKind.ATTEMPT:
             self._attempt(event, number, line)
@@ -170,28 +177,29 @@ class LoginCounts:
             self.unnamed += event.count
 
     def _failure(self, event: LoginEvent, number: int, line: str) -> None:
-        connection = self._connection(event)
-        if event.kind is LoginEventKind.PAM:
-            connection.pam[event.module] = connection.pam.get(event.module, 0) + event.count
-        elif event.kind is LoginEventKind.ERROR:
-            connection.error += event.count
-        else:
+        connection, kind = self._connection(event), event.kind
+        if kind is _OWN:
             connection.own += event.count
+        elif kind is _PAM:
+            connection.add_pam(event.module, event.count)
+        else:
+            connection.error += event.count
         if event.account is not None:
             connection.account = event.account
-        if event.kind is not LoginEventKind.PAM and event.source in self._unpaired_pam:
+        if self._unpaired_pam and kind is not _PAM and event.source in self._unpaired_pam:
             self._merge_pam(event, connection)
         logged = connection.logged
         new = logged - connection.counted
         if new > 0:
             connection.counted = logged
-        if new <= 0:
+        else:
             self.double_lines += 1
             self._confirm(connection, event, number, line)
-        self._attribute_unnamed(connection, event, number, line)
+        if connection.unnamed and event.account is not None:
+            self._attribute_unnamed(connection, event, event.account, number, line)
         if new > 0:
             self._count(event, connection, new, number, line)
-        if event.kind is LoginEventKind.PAM and not (connection.own or connection.error):
+        if kind is _PAM and not (connection.own or connection.error):
             connection.pam_line = connection.pam_line or number
             unpaired = self._unpaired_pam.setdefault(event.source, [])
             if not unpaired or unpaired[-1] is not connection:
@@ -208,7 +216,7 @@ class LoginCounts:
                 continue
             if tally.first_line == connection.pam_line:
                 tally.first_line, tally.first_text = 0, None
-            tally.extend(event, number, line)
+            tally.extend(event.stamp, number, line)
 
     def _merge_pam(self, event: LoginEvent, connection: _Connection) -> None:
         """Merge connections of which only PAM wrote, while the server has logged more failures than PAM."""
@@ -240,10 +248,10 @@ class LoginCounts:
     def _is_near(event: LoginEvent, other: _Connection) -> bool:
         return event.stamp is None or abs(event.stamp.seconds - other.last) <= PAIR_SECONDS + event.span
 
-    def _attribute_unnamed(self, connection: _Connection, event: LoginEvent, number: int, line: str) -> None:
+    def _attribute_unnamed(
+        self, connection: _Connection, event: LoginEvent, account: str, number: int, line: str
+    ) -> None:
         """Move failures that PAM reported without an account to the account that the server names after it."""
-        if not connection.unnamed or event.account is None:
-            return
         moved, connection.unnamed = connection.unnamed, 0
         source = self._tally(self.sources, event.source)
         source.others[None] = source.others.get(None, 0) - moved
@@ -254,27 +262,29 @@ class LoginCounts:
         nobody.others[event.source] = nobody.others.get(event.source, 0) - moved
         if nobody.others[event.source] <= 0:
             del nobody.others[event.source]
-        self._count_pair(event, event.account, moved, number, line)
+        self._count_pair(event, source, account, moved, number, line)
 
     def _count(self, event: LoginEvent, connection: _Connection, new: int, number: int, line: str) -> None:
         self.failures += new
         source = self._tally(self.sources, event.source)
         if not source.failures:
             source.successes = self.accepted.by_source[event.source]
-        source.extend(event, number, line)
-        source.add_failures(event.stamp.seconds if event.stamp else None, new)
+        source.extend(event.stamp, number, line)
+        source.add_failures(event.stamp[0] if event.stamp else None, new)
         if connection.account is None:
             connection.unnamed += new
-        self._count_pair(event, connection.account, new, number, line)
+        self._count_pair(event, source, connection.account, new, number, line)
 
-    def _count_pair(self, event: LoginEvent, name: str | None, new: int, number: int, line: str) -> None:
+    def _count_pair(
+        self, event: LoginEvent, source: AuthTally, name: str | None, new: int, number: int, line: str
+    ) -> None:
         account = self._tally(self.accounts, name)
         if not account.failures:
             account.successes = self.accepted.of_account(name)
-        account.extend(event, number, line)
-        account.add_failures(event.stamp.seconds if event.stamp else None, new)
-        self._count_together(self._tally(self.sources, event.source), account, new)
-        if event.kind is LoginEventKind.OWN and event.service == "sshd" and name is not None:
+        account.extend(event.stamp, number, line)
+        account.add_failures(event.stamp[0] if event.stamp else None, new)
+        self._count_together(source, account, new)
+        if event.kind is _OWN and event.service == "sshd" and name is not None:
             self.validity[name] = self.validity.get(name, False) or " invalid user " not in line
 
     def _count_together(self, source: AuthTally, account: AuthTally, new: int) -> None:
@@ -287,7 +297,7 @@ class LoginCounts:
         account.add_other(source.name, new)
 
     def _tally(self, tallies: dict[str | None, AuthTally], name: str | None) -> AuthTally:
-        return tally_for(tallies, name, AuthTally, limit=self.max_names)
+        return tallies.get(name) or tally_for(tallies, name, AuthTally, limit=self.max_names)
 
     def _attempt(self, event: LoginEvent, number: int, line: str) -> None:
         connection = self._connection(event)
@@ -320,20 +330,22 @@ class LoginCounts:
 
     def _connection(self, event: LoginEvent) -> _Connection:
         """Return the open connection of the event, found by its process id, otherwise by its source."""
-        key = (event.host, event.service, event.pid or event.source)
-        seconds = event.stamp.seconds if event.stamp else 0.0
+        source, stamp = event.source, event.stamp
+        key = (event.host, event.service, event.pid or source)
+        seconds = stamp[0] if stamp else 0.0
         connection = self._open.get(key)
         if connection is not None and (
-            connection.source != event.source or abs(seconds - connection.last) > SAME_PID_SECONDS
+            connection.source != source or abs(seconds - connection.last) > SAME_PID_SECONDS
         ):
             self._close(self._open.pop(key))
             connection = None
         if connection is None:
             if len(self._open) >= OPEN_CONNECTIONS:
                 self._close_older()
-            connection = self._open[key] = _Connection(event.source, key)
+            connection = self._open[key] = _Connection(source, key)
         connection.last = seconds
-        connection.port = event.port or connection.port
+        if event.port:
+            connection.port = event.port
         return connection
 
     def _close_older(self) -> None:
@@ -359,5 +371,5 @@ class LoginCounts:
         for tally in (source, account):
             tally.attempts += 1
             if not tally.failures:
-                tally.extend(event, number, line)
+                tally.extend(event.stamp, number, line)
         self._count_together(source, account, 0)

@@ -54,14 +54,19 @@ class LoginJoiner:
         self._logins: dict[tuple[str, str], tuple[str | None, float]] = {}
         self._last_login: dict[tuple[str, str, str | None], float] = {}
 
+    def passes(self, event: LoginEvent) -> bool:
+        """Take an event that need not wait, as most; False for any other, which ``add`` takes."""
+        if self._held or event.kind is LoginEventKind.SESSION or not is_address(event.source):
+            return False
+        now = event.stamp[0] if event.stamp else 0.0
+        self._learn(event, now)
+        if event.kind is LoginEventKind.SUCCESS:
+            self._login(event, now)
+        return True
+
     def add(self, event: LoginEvent, number: int, line: str) -> Iterable[Read]:
         """Take one event, and return what can be counted now."""
         now = event.stamp[0] if event.stamp else None
-        if event.kind is not LoginEventKind.SESSION and not self._held and is_address(event.source):
-            self._learn(event, now or 0.0)  # as for most events: nothing waits
-            if event.kind is LoginEventKind.SUCCESS:
-                self._login(event, now or 0.0)
-            return ((event, number, line),)
         held = _Held(event, number, line)
         if event.kind is LoginEventKind.SESSION:
             self._session(held, now or 0.0)
@@ -100,9 +105,12 @@ class LoginJoiner:
             _remember(self._addresses, process, (event.source, now))
             if event.kind is LoginEventKind.PAM:
                 _remember(self._pam_processes, process, now)
-            for held in self._waiting.pop(process, ()):
-                _resolve(held, event.source)
-        if event.kind in _OWN and now - self._pam_processes.get(process, -SAME_PID_SECONDS) >= SAME_PID_SECONDS:
+            if self._waiting:
+                for held in self._waiting.pop(process, ()):
+                    _resolve(held, event.source)
+        if not self._named or event.kind not in _OWN:
+            return
+        if now - self._pam_processes.get(process, -SAME_PID_SECONDS) >= SAME_PID_SECONDS:
             self._learn_other_process(event, now)
 
     def _learn_other_process(self, event: LoginEvent, now: float) -> None:

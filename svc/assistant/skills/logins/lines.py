@@ -11,8 +11,11 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections.abc import Callable
+from copy import copy
 from enum import StrEnum
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -24,13 +27,17 @@ MAX_REPEATS = 10_000_000  # of one line; no log daemon writes a higher number
 NO_SOURCE = "(not stated)"  # of a login that only PAM's session line reports
 
 # A line without any of these is not about a login; the test is cheap, and most lines of a syslog fail it.
-_MARKS = (
-    "ailed ", "ailure", "nvalid user", "Accepted ", "repeated ", "ting user", "ncorrect password", "COMMAND=", "(to ",
-    "FAILED ", "LOGIN", "auth failed", "Login: user", "authentication error", "llegal user", "su for ",
-    "attempts exceeded", "[preauth]", "Did not receive", "Received disconnect", "Connection closed",
-    "session opened for user", "POSSIBLE BREAK-IN", "not map back", "onnection from ",
-    *services.MARKS,
+_OWN_MARKS = (
+    "ailed ", "ailure", "nvalid user", "Accepted ", "Received disconnect", "session opened for user", "COMMAND=",
+    "repeated ", "ting user", "ncorrect password", "(to ", "FAILED ", "LOGIN", "auth failed", "Login: user",
+    "authentication error", "llegal user", "su for ", "attempts exceeded", "[preauth]", "Did not receive",
+    "Connection closed", "POSSIBLE BREAK-IN", "not map back", "onnection from ",
 )  # fmt: skip
+_MARKS = (*_OWN_MARKS, *(mark for mark in services.MARKS if not any(own in mark for own in _OWN_MARKS)))
+MAX_KNOWN = 5_000  # headers, and messages, that are remembered
+MAX_KNOWN_CHARS = 300
+_MAX_HEADER_CHARS = 400  # that are searched for the process ID
+_MAX_PID_CHARS = 20
 
 
 class LoginEventKind(StrEnum):
@@ -66,6 +73,7 @@ class LoginEvent(msgspec.Struct):
     stamp: Stamp | None = None
 
 
+_UNKNOWN = LoginEvent(LoginEventKind.JOB, "", "", "", "", None)  # stands for a message that is not remembered
 _HEADER = re.compile(
     r"\s{0,20}(?:(?P<host>\S{1,300})\s{1,20})??(?P<login>-- )?(?P<program>[A-Za-z][\w./-]{0,100})\]?"
     r"(?:\((?P<module>pam_\w{1,100})\))?(?:\[(?P<pid>\d{1,20})\])?:\s+"
@@ -134,12 +142,49 @@ _DOVECOT_FAILED = re.compile(
 _DOVECOT_DONE = re.compile(r"-login: Login: user=<([^>]*)>, (?:.*, )?rip=([^, ]+)")
 
 
+class _Header(NamedTuple):
+    """What stands between a line's timestamp and its message, but for the process ID."""
+
+    host: str
+    service: str
+    module: str
+
+
+class _Headers:
+    """Parses the headers of one log; those of a program on a host differ in the process ID only."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, _Header] = {}
+
+    def read(self, line: str, end: int) -> tuple[_Header, str, str] | None:
+        """Return the header after a timestamp that ends at ``end``, the process ID and the message."""
+        at = line.find("[", end, end + _MAX_HEADER_CHARS)
+        close = line.find("]: ", at + 1, at + _MAX_PID_CHARS + 4) if at >= 0 else -1
+        pid = line[at + 1 : close] if close > 0 else ""
+        is_usual = pid.isdecimal()
+        if is_usual and (known := self._known.get(line[end:at])) is not None:
+            return known, pid, line[close + 2 :].strip()
+        found = _HEADER.match(line, end) or _HEADER_5424.match(line, end) or _HEADER_VSFTPD.match(line, end)
+        if found is None:
+            return None
+        is_login = found.re is _HEADER and found["login"]  # login renames itself: "-- root[77]: ROOT LOGIN"
+        service = "login" if is_login else _service(found["program"])
+        header = _Header(found["host"] or "", service, found["module"] or "")
+        if is_usual and found.re is _HEADER and found.start("pid") == at + 1:
+            if len(self._known) >= MAX_KNOWN:
+                self._known.clear()
+            self._known[line[end:at]] = header
+        return header, found["pid"] or "", line[found.end() :].rstrip()
+
+
 class AuthLines:
     """Parses the lines of one log in order; keeps the timestamps' state and the previous line."""
 
     def __init__(self) -> None:
         self.stamps: Stamps = Stamps()
         self._previous = ""
+        self._headers = _Headers()
+        self._messages: dict[tuple[str, str, str], LoginEvent | None] = {}
 
     def read(self, line: str) -> LoginEvent | None:
         """Return the event of ``line``, or None if it is not about a login."""
@@ -153,42 +198,53 @@ class AuthLines:
         if "last message" in line and (again := _LAST_REPEATED.match(line, end)) is not None:
             self._previous = previous  # several such lines in a row all mean the same one
             return self._repeated(previous, again, stamp)
-        return _parse_line(line, stamp, end)
+        return self._parsed(line, stamp, end)
 
     def _repeated(self, previous: str, again: re.Match[str], stamp: Stamp | None) -> LoginEvent | None:
         """Return the previous line's event for an old syslog daemon's "last message repeated 3 times"."""
-        event = _parse_line(previous, stamp, self.stamps.read(previous)[1])
+        event = self._parsed(previous, stamp, self.stamps.read(previous)[1])
         if event is None or event.host != (again["host"] or ""):
             return None
         return msgspec.structs.replace(event, count=min(int(again["times"]), MAX_REPEATS))
 
+    def _parsed(self, line: str, stamp: Stamp | None, end: int) -> LoginEvent | None:
+        """Parse a line whose timestamp ends at ``end``."""
+        found = self._headers.read(line, end)
+        if found is not None and (event := self._with_header(*found)) is not None:
+            event.stamp = stamp
+            return event
+        message = line[end:].strip()  # from a log without syslog headers, or a line copied without its header
+        event = _sshd(message) if found is None else None
+        if event is not None and not (event.port or is_address(event.source)):
+            event = None
+        event = event or _other_service(message)
+        return None if event is None else msgspec.structs.replace(event, stamp=stamp)
 
-def _parse_line(line: str, stamp: Stamp | None, end: int) -> LoginEvent | None:
-    """Parse a line whose timestamp ends at ``end``."""
-    header = _HEADER.match(line, end) or _HEADER_5424.match(line, end) or _HEADER_VSFTPD.match(line, end)
-    if header is not None and (event := _parse_with_header(line[header.end() :], header, stamp)) is not None:
+    def _with_header(self, header: _Header, pid: str, message: str) -> LoginEvent | None:
+        times = 1
+        if message.startswith("message") and (repeated := _REPEATED.match(message)) is not None:
+            times, message = min(int(repeated[1]), MAX_REPEATS), repeated[2].rstrip().removesuffix("]").rstrip()
+        host, service, module = header
+        event = _sshd(message) if service == "sshd" else self._of_other(message, service, module)
+        if event is None and service == "sshd":
+            event = _of_any(message, service, module)
+        if event is None:
+            return None
+        event.host, event.pid = host, pid
+        event.count *= times
         return event
-    message = line[end:].strip()  # from a log without syslog headers, or a line copied without its header
-    event = _sshd(message) if header is None else None
-    if event is not None and not (event.port or is_address(event.source)):
-        event = None
-    event = event or _other_service(message)
-    return None if event is None else msgspec.structs.replace(event, stamp=stamp)
 
-
-def _parse_with_header(message: str, header: re.Match[str], stamp: Stamp | None) -> LoginEvent | None:
-    times = 1
-    if message.startswith("message") and (repeated := _REPEATED.match(message)) is not None:
-        times, message = min(int(repeated[1]), MAX_REPEATS), repeated[2].rstrip().removesuffix("]")
-    is_login = header.re is _HEADER and header["login"]  # login renames itself to the user: "-- root[77]: ROOT LOGIN"
-    service = "login" if is_login else _service(header["program"])
-    event = _parse_message(message.rstrip(), service, header["module"] or "")
-    if event is None:
-        return None
-    event.host, event.pid = header["host"] or "", header["pid"] or ""
-    event.count *= times
-    event.stamp = stamp
-    return event
+    def _of_other(self, message: str, service: str, module: str) -> LoginEvent | None:
+        """Parse a message of another program than sshd, whose messages have no ports and repeat."""
+        key = service, module, message
+        event = self._messages.get(key, _UNKNOWN)
+        if event is _UNKNOWN:
+            event = _of_any(message, service, module)
+            if len(message) <= MAX_KNOWN_CHARS:
+                if len(self._messages) >= MAX_KNOWN:
+                    self._messages.clear()
+                self._messages[key] = event
+        return copy(event)
 
 
 def _service(program: str) -> str:
@@ -197,12 +253,8 @@ def _service(program: str) -> str:
     return "sshd" if name.startswith("sshd") else name or "vsftpd"
 
 
-def _parse_message(message: str, service: str, module: str) -> LoginEvent | None:
+def _of_any(message: str, service: str, module: str) -> LoginEvent | None:
     """Parse a message without its header; host, pid and time are filled in by the caller."""
-    if service == "sshd":
-        found = _sshd(message)
-        if found is not None:
-            return found
     return (
         _other_service(message)
         or _pam(message, service, module)
@@ -261,29 +313,69 @@ def is_address(source: str) -> bool:
 
 
 def _sshd(message: str) -> LoginEvent | None:
-    if message.startswith("pam_"):
-        return None
-    kind = LoginEventKind
-    if (m := _FAILED.match(message)) is not None:
-        method, user, source, port = m.groups()
-        if method == "publickey":
-            return _event(kind.KEY_REFUSED, "sshd", user, source, port=port, method=method)
-        if method == "none":
-            return _event(kind.ATTEMPT, "sshd", user, source, port=port, method=method)
-        return _event(kind.OWN, "sshd", user, source, port=port, method=method)
-    if (m := _ACCEPTED.match(message)) is not None:
-        return _event(kind.SUCCESS, "sshd", m[2], m[3], port=m[4], method=m[1])
-    if (m := _INVALID.match(message)) is not None:
-        return _event(kind.ATTEMPT, "sshd", m[1], m[2], port=m[3])
-    if (m := _PAM_ERROR.match(message)) is not None:
-        return _event(kind.ERROR, "sshd", m[1], m[2], method="pam")
-    if (m := _MAXIMUM.match(message) or _ENDED.match(message)) is not None:
-        return _event(kind.ATTEMPT, "sshd", m[1], m[2], port=m[3])
-    if (m := _UNNAMED.match(message)) is not None:
-        return _event(kind.NO_ACCOUNT, "sshd", None, m[1])
-    if (m := _MAPPED.match(message)) is not None:
-        return _event(kind.ADDRESS, "sshd", None, m[1] or m[2] or m[3])
+    for parse in _SSHD.get(message.partition(" ")[0], ()):
+        event = parse(message)
+        if event is not None:
+            return event
     return None
+
+
+def _failed(message: str) -> LoginEvent | None:
+    if (m := _FAILED.match(message)) is None:
+        return None
+    method, user, source, port = m.groups()
+    kind = _KIND_OF_FAILED.get(method, LoginEventKind.OWN)
+    return LoginEvent(kind, "sshd", "", "", _address(source), _account(user), port or "", method)
+
+
+def _accepted(message: str) -> LoginEvent | None:
+    m = _ACCEPTED.match(message)
+    return m and _event(LoginEventKind.SUCCESS, "sshd", m[2], m[3], port=m[4], method=m[1])
+
+
+def _invalid(message: str) -> LoginEvent | None:
+    m = _INVALID.match(message)
+    return m and _event(LoginEventKind.ATTEMPT, "sshd", m[1], m[2], port=m[3])
+
+
+def _pam_error(message: str) -> LoginEvent | None:
+    m = _PAM_ERROR.match(message)
+    return m and _event(LoginEventKind.ERROR, "sshd", m[1], m[2], method="pam")
+
+
+def _ended(message: str) -> LoginEvent | None:
+    m = _MAXIMUM.match(message) or _ENDED.match(message)
+    return m and _event(LoginEventKind.ATTEMPT, "sshd", m[1], m[2], port=m[3])
+
+
+def _unnamed(message: str) -> LoginEvent | None:
+    m = _UNNAMED.match(message)
+    return m and _event(LoginEventKind.NO_ACCOUNT, "sshd", None, m[1])
+
+
+def _mapped(message: str) -> LoginEvent | None:
+    m = _MAPPED.match(message)
+    return m and _event(LoginEventKind.ADDRESS, "sshd", None, m[1] or m[2] or m[3])
+
+
+_KIND_OF_FAILED = {"publickey": LoginEventKind.KEY_REFUSED, "none": LoginEventKind.ATTEMPT}
+_SSHD: dict[str, tuple[Callable[[str], LoginEvent | None], ...]] = {
+    "Failed": (_failed,),
+    "Accepted": (_accepted,),
+    "Invalid": (_invalid,),
+    "Illegal": (_invalid,),
+    "PAM:": (_pam_error,),
+    "error:": (_pam_error, _ended, _unnamed),
+    "maximum": (_ended,),
+    "Connection": (_ended, _unnamed, _mapped),
+    "Disconnected": (_ended, _unnamed),
+    "Disconnecting": (_ended,),
+    "Did": (_unnamed,),
+    "Received": (_unnamed,),
+    "reverse": (_mapped,),
+    "Address": (_mapped,),
+}
+"""What sshd's messages are parsed by, by their first word."""
 
 
 def _pam(message: str, service: str, module: str) -> LoginEvent | None:

@@ -258,18 +258,11 @@ def suspicious_tld(host: str) -> float:
 
 
 def _signs_of_host(host: str, org: str, rest: str) -> Iterator[ScoredSign]:
-    if _is_ip(host):
-        is_inside = _is_inside(host)
-        yield ScoredSign("ip", "an IP address instead of a host name", 0.0 if is_inside else 4.0)
+    if (number := _sign_of_number(host)) is not None:
+        yield number
         return
-    if re.fullmatch(r"(?:0x[0-9a-f]+|\d+)(?:\.(?:0x[0-9a-f]+|\d+)){0,3}", host):
-        yield ScoredSign("ip", "an IP address written as a number", 4.5)
-        return
-    imitated = imitated_brand(host, org)
-    if imitated:
-        yield ScoredSign("look_alike", f"imitates {imitated}; the domain is {org}", 4.5)
-    if "xn--" in host or not host.isascii():
-        yield ScoredSign("punycode", "non-ASCII letters in the host (IDN)", 2.0)
+    name = _signs_of_name(host, org)
+    yield from (sign for sign in name if sign.name in _IMITATIONS)
     if org in hosts().shorteners and host.removeprefix("www.") == org:
         yield ScoredSign("shortener", "a URL shortener, which hides the destination", 1.5)
     elif _SHORT_PATH.fullmatch(rest) and len(org) <= _SHORT_ORG and not brand_in_host(host):
@@ -278,12 +271,35 @@ def _signs_of_host(host: str, org: str, rest: str) -> Iterator[ScoredSign]:
         yield ScoredSign("free_hosting", "free hosting: anybody can publish a page there", 2.0)
     if (host + rest).startswith(hosts().redirectors):
         yield ScoredSign("redirect", "an open redirect of a well-known site", 2.0)
+    yield from (sign for sign in name if sign.name not in _IMITATIONS)
+
+
+_IMITATIONS = ("look_alike", "punycode")
+
+
+@lru_cache(maxsize=HOSTS_KEPT)
+def _sign_of_number(host: str) -> ScoredSign | None:
+    if _is_ip(host):
+        return ScoredSign("ip", "an IP address instead of a host name", 0.0 if _is_inside(host) else 4.0)
+    if re.fullmatch(r"(?:0x[0-9a-f]+|\d+)(?:\.(?:0x[0-9a-f]+|\d+)){0,3}", host):
+        return ScoredSign("ip", "an IP address written as a number", 4.5)
+    return None
+
+
+@lru_cache(maxsize=HOSTS_KEPT)
+def _signs_of_name(host: str, org: str) -> tuple[ScoredSign, ...]:
+    signs = []
+    if imitated := imitated_brand(host, org):
+        signs.append(ScoredSign("look_alike", f"imitates {imitated}; the domain is {org}", 4.5))
+    if "xn--" in host or not host.isascii():
+        signs.append(ScoredSign("punycode", "non-ASCII letters in the host (IDN)", 2.0))
     if (points := suspicious_tld(host)) > 0:
-        yield ScoredSign("tld", f"the often abused top-level domain .{host.rpartition('.')[2]}", points)
+        signs.append(ScoredSign("tld", f"the often abused top-level domain .{host.rpartition('.')[2]}", points))
     if host.count(".") >= MANY_LABELS or len(host) > LONG_HOST:
-        yield ScoredSign("long_host", "a host with many labels", 1.0)
+        signs.append(ScoredSign("long_host", "a host with many labels", 1.0))
     if looks_random(org):
-        yield ScoredSign("random", "a random-looking domain", 1.0)
+        signs.append(ScoredSign("random", "a random-looking domain", 1.0))
+    return tuple(signs)
 
 
 def _is_ip(host: str) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
 from datetime import date
 from functools import cache
 from itertools import islice, pairwise
@@ -35,6 +34,8 @@ _OWN_CHARS = 40
 _NEVER_BY_ONE_PHRASE = frozenset(["extortion", "advance_fee"])  # "within 24 hours" is no threat
 _SPAM_SHARE = 0.2
 _GRAM = 3  # letters by which literals are looked up
+_MAX_KNOWN_WORDS = 20_000  # of all mails, with the literals that they may belong to
+_MAX_KNOWN_CHARS = 40  # of such a word
 _LONE_WORDS = 1.0  # most that a theme can have from weak words alone
 
 _NOT_ASCII = re.compile(r"[^\x00-\x7f]+")  # in a pattern: letters, to be folded as the text is
@@ -128,6 +129,7 @@ class _LiteralIndex:
                 continue
             for literal in needed[0]:
                 self._patterns.setdefault(literal, []).append(number)
+        self._words: dict[str, tuple[str, ...]] = {}
         self._by_gram: dict[str, list[str]] = {}
         for literal in self._patterns:
             self._by_gram.setdefault(_gram(literal), []).append(literal)
@@ -135,7 +137,10 @@ class _LiteralIndex:
     def possible(self, text: str) -> list[int]:
         """The numbers of the patterns that may match, in their order."""
         found = set(self._always)
-        for literal in self._possible_literals(text):
+        candidates = set(self._by_gram.get("", ()))
+        for word in set(text.split()):
+            candidates.update(self._of_word(word))
+        for literal in candidates:
             if literal in text:
                 found.update(self._patterns[literal])
         return sorted(number for number in found if self._has_all(number, text))
@@ -150,10 +155,17 @@ class _LiteralIndex:
                 return False
         return True
 
-    def _possible_literals(self, text: str) -> Iterator[str]:
-        grams = {word[at : at + _GRAM] for word in set(text.split()) for at in range(len(word) - _GRAM + 1)}
-        for gram in (self._by_gram.keys() & grams) | {""}:
-            yield from self._by_gram.get(gram, ())
+    def _of_word(self, word: str) -> tuple[str, ...]:
+        """The literals that a word may belong to: most words of a mail were in an earlier one, too."""
+        known = self._words.get(word)
+        if known is None:
+            grams = {word[at : at + _GRAM] for at in range(len(word) - _GRAM + 1)}
+            known = tuple(literal for gram in self._by_gram.keys() & grams for literal in self._by_gram[gram])
+            if len(word) <= _MAX_KNOWN_CHARS:
+                if len(self._words) >= _MAX_KNOWN_WORDS:
+                    self._words.clear()
+                self._words[word] = known
+        return known
 
 
 def _gram(literal: str) -> str:

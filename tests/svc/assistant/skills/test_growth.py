@@ -74,6 +74,44 @@ def event_log(size: int) -> bytes:
     return evtx_writer.evtx(*chunks)
 
 
+def logons(size: int) -> bytes:
+    """Failed and accepted logons of many accounts."""
+    data = [
+        {"TargetUserName": f"u{at % 97}", "IpAddress": f"10.0.{at % 113}.{at % 250}", "LogonType": "3"}
+        for at in range(size // 200)
+    ]
+    records = [
+        evtx_writer.Record(number=at + 1, event_id=4625 if at % 3 else 4624, data=one) for at, one in enumerate(data)
+    ]
+    return evtx_writer.evtx(*(records[at : at + 50] for at in range(0, len(records), 50)))
+
+
+def process_lines(size: int) -> bytes:
+    """Sysmon's process creations as JSON lines."""
+    return "".join(
+        f'{{"EventID":1,"Channel":"Microsoft-Windows-Sysmon/Operational","Hostname":"pc{at % 9}",'
+        f'"Image":"C:\\\\x\\\\p{at}.exe","CommandLine":"p{at}.exe /c task{at}","ProcessId":{at}}}\n'
+        for at in range(size // 150)
+    ).encode()
+
+
+def table(size: int) -> bytes:
+    """Logins as CSV."""
+    rows = (
+        f"2026-11-{1 + at % 28:02}T00:00:00Z,u{at % 97},10.0.{at % 113}.{at % 250},failure" for at in range(size // 50)
+    )
+    return "\n".join(["time,user,source_ip,outcome", *rows]).encode()
+
+
+def mailbox(size: int) -> bytes:
+    """Mails with links, each from another sender."""
+    return "".join(
+        f"From a@h{at}.example Tue Mar 11 09:30:00 2025\nFrom: News <a@h{at}.example>\nTo: b@c.example\n"
+        f"Subject: No. {at}\nContent-Type: text/html\n\n<p>Please <a href='https://h{at}.example/{at}'>confirm</a></p>\n\n"
+        for at in range(size // 230)
+    ).encode()
+
+
 def capture(size: int) -> bytes:
     frames = [
         frame
@@ -121,7 +159,10 @@ def stix(size: int) -> bytes:
 
 GROWING: dict[str, tuple[Make, ...]] = {
     "auth_log": (logins, sample("syslog")),
-    "events": (connections, event_log, sample("windows xml"), sample("web log"), sample("syslog")),
+    "events": (
+        connections, event_log, logons, process_lines, table, sample("windows xml"), sample("web log"),
+        sample("syslog"),
+    ),
     "pcap": (capture,),
     "pdf": (document,),
     "archive": (members,),
@@ -131,9 +172,9 @@ GROWING: dict[str, tuple[Make, ...]] = {
     "indicators": (indicators, sample("report")),
     "threat_intel": (stix, indicators),
     "certificate": (sample("pem"),),
-    "mail": (sample("mail"),),
+    "mail": (sample("mail"), mailbox),
     "code_review": (sample("python"), sample("dockerfile")),
-}
+}  # fmt: skip
 """What grows for a skill in its own form; further forms are tried with each."""
 
 HOSTILE: dict[str, Make] = {

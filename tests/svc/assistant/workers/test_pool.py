@@ -17,6 +17,7 @@ from svc.assistant.skills.cvss.findings import AllowedRow, CvssBroken
 from svc.assistant.workers import pool
 from svc.assistant.workers.payer import PAYER, STOP, TURN_END, Payer, StopRequest
 from svc.assistant.workers.pool import Job, Limits, Workers
+from svc.assistant.workers.reading_budget import TURN_LIMIT
 from svc.errors import UnavailableError
 
 TOOLS = """
@@ -277,6 +278,16 @@ async def test_a_stopped_tool_reports_what_it_found_and_how_far_it_read(workers,
     assert gap.text.endswith("was read: the question was cancelled")
     assert gap.in_headline
     assert gap.is_passing
+
+
+async def test_a_tool_that_is_stopped_at_the_turns_time_limit_says_so(workers, stop):
+    items = []
+    async for item in workers.run(job("slowly_counted", (b"x" * 999 + b"\n") * 20_000, InputKind.LINES)):
+        if not items:
+            stop.request(TURN_LIMIT)
+        items.append(item)
+    gap = items[-1]
+    assert gap.text.endswith("was read: the time limit of the turn was reached")
 
 
 async def test_a_stopped_tool_that_does_not_end_is_killed_and_said_so(workers, stop, monkeypatch):

@@ -18,7 +18,7 @@ from svc.assistant.findings import Coverage, Finding, Gap, InputKind, Progress
 from svc.assistant.log_readers.lines import ended_early
 from svc.assistant.skills.catalogue import SKILLS
 from svc.assistant.workers import process, reading_budget
-from svc.assistant.workers.reading_budget import LineCounts, ReadingBudget, StoppingFile, part_words
+from svc.assistant.workers.reading_budget import LineCounts, ReadingBudget, StoppingFile, part_words, seconds_until
 from svc.messages import AnswerStatus
 from tests.support.inline_analyst import ask
 
@@ -169,6 +169,12 @@ def test_a_search_for_instructions_leaves_the_tool_its_time(monkeypatch: pytest.
     assert gap.endswith("the search has a quarter of the limit of 240 s of processor time")
     [coverage] = [event for event in events if isinstance(event, Coverage)]
     assert (coverage.understood, coverage.is_cut) == (LINES, False)
+
+
+def test_a_long_limit_keeps_some_minutes_for_what_comes_after_reading():
+    shares = (reading_budget.SEARCH_SHARE, reading_budget.READING_SHARE, reading_budget.COUNTING_SHARE)
+    assert [round(seconds_until(600, share)) for share in shares] == [150, 390, 510]
+    assert [round(seconds_until(10_000, share)) for share in shares] == [2_500, 9_400, 9_743]
 
 
 def test_waiting_for_the_machine_is_a_limit_that_passes():

@@ -90,3 +90,10 @@ async def test_a_log_is_answered_from_the_part_that_was_read(start_service):
     assert "was read: the question was cancelled" in answer
     assert "203[.]0[.]113[.]7" in answer
     assert [message.title for message in messages if message.title == "findings"]
+
+
+async def test_a_turn_at_its_time_limit_says_what_it_found(start_service):
+    messages, error = await cancelled_turn(start_service(Stopping, turn_seconds=0.3), "never said")
+    assert messages[-1].title == PARTIAL_ANSWER_TITLE
+    assert "reached the time limit" in str(error)
+    assert error.partial_answer == PARTIAL
