@@ -36,13 +36,19 @@ from tests.benchmarks.mail import FLAGGED
 from tests.support import chains
 from tests.support.attack_sentences import (
     Half,
+    dense,
     docstrings,
+    fields,
     generated_harmless,
     generated_reports,
     harmless,
     manual,
+    notes,
+    prose_reported,
+    registers,
     reported,
 )
+from tests.support.attack_sentences.machine import documented
 from tests.support.mail_variety.build import hard_ham, lures
 from tests.support.mail_variety.messy import messy_ham, messy_lures
 from tests.support.script_variety import obfuscated
@@ -63,6 +69,7 @@ from tests.svc.assistant.skills.script.test_samples import ENDINGS, flagged
 HALVES: tuple[Half, ...] = ("open", "held")
 CHAINS = 150  # of each half
 DOCSTRINGS = 250
+MACHINE = 500
 GENERATED = 150
 MAX_CVSS = 10.0
 IOC_FINDER = Path(__file__).parent / "peers" / "ioc_finder_values.py"
@@ -155,6 +162,23 @@ def hard_sentences(half: Half) -> Measured:
     return Measured(len(manual(half)), share_named(manual(half)), 0)
 
 
+def note_sentences(half: Half) -> Measured:
+    """Notes of daily work that get a technique."""
+    return Measured(len(notes(half)), share_named(notes(half)), 0)
+
+
+def register_sentences(half: Half) -> Measured:
+    """Sentences of many trades and registers, chosen for the words of techniques, that get one."""
+    sentences = [*fields(half), *registers(half), *(dense() if half == "held" else ())]
+    return Measured(len(sentences), share_named(sentences), 0)
+
+
+def machine_documentation(half: Half) -> Measured:
+    """Sentences of this machine's manual pages, read-me files and changelogs that get a technique."""
+    sentences = documented(half, MACHINE)
+    return Measured(len(sentences), share_named(sentences) if sentences else 0, 0)
+
+
 def documentation(half: Half) -> Measured:
     """Sentences of Python's own documentation that get a technique."""
     sentences = docstrings(2 * DOCSTRINGS)[HALVES.index(half) :: 2]
@@ -163,7 +187,7 @@ def documentation(half: Half) -> Measured:
 
 def reported_sentences(half: Half) -> Measured:
     """Sentences that report an attack, with their technique among the first five."""
-    told = [*reported(half), *generated_reports(half, GENERATED)]
+    told = [*reported(half), *prose_reported(half), *generated_reports(half, GENERATED)]
     counted = Counter(technique for technique, _ in (*reported("open"), *generated_reports("open", GENERATED)))
     guesses = [technique for technique, _ in counted.most_common(5)]
     return Measured(
@@ -318,6 +342,9 @@ def rows(python: Path | None) -> list[Row]:
         Row("ordinary Windows logs: high, critical or “Likely …”", 0, False, "never", ordinary_logs, windows),
         Row("harmless sentences given a technique", 0.05, False, "never", harmless_sentences, mapping),
         Row("manuals with an attack's words given a technique", 0.05, False, "never", hard_sentences, mapping),
+        Row("notes of daily work given a technique", 0.05, False, "never", note_sentences, mapping),
+        Row("many registers with an attack's words", 0.05, False, "never", register_sentences, mapping),
+        Row("this machine's documentation given a technique", 0.05, False, "never", machine_documentation, mapping),
         Row("software documentation given a technique", 0.05, False, "never", documentation, mapping),
         Row("reported sentences: technique in the first 5", 0.88, True, "constant 5", reported_sentences, mapping),
         Row("phishing flagged", 0.90, True, "always", marked, mail),
