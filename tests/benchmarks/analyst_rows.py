@@ -51,6 +51,7 @@ from tests.support.attack_sentences import (
 from tests.support.attack_sentences.machine import documented
 from tests.support.mail_variety.build import hard_ham, lures
 from tests.support.mail_variety.messy import messy_ham, messy_lures
+from tests.support.mail_variety.structures import structured
 from tests.support.script_variety import obfuscated
 from tests.support.windows_hosts.measuring import Named, findings_of, named, severe, verdict_of
 from tests.support.windows_hosts.reading import scenarios
@@ -225,6 +226,11 @@ def messy_mails(half: Half) -> Measured:
     return _flagged_mails(messy_ham(half))
 
 
+def structured_mails(half: Half, *, kind: str) -> Measured:
+    """Lures or ordinary mails of many structures that are flagged."""
+    return _flagged_mails(structured(kind, half))
+
+
 # Encodings and scripts
 
 
@@ -269,7 +275,7 @@ def scripts(half: Half, *, language: str, kind: str) -> Measured:
     """Scripts of a kind that are flagged as malicious or suspicious."""
     folder = files("tests.svc.assistant.skills.script")
     texts: dict[str, str] = dict(obfuscated(language, half)) if kind == "malicious" else {}
-    for name in (f"{language}_{half}.toml", f"{language}_fresh_{half}.toml"):
+    for name in (f"{language}_{half}.toml", f"{language}_fresh_{half}.toml", f"{language}_further_{half}.toml"):
         texts |= tomllib.loads(folder.joinpath("samples", name).read_text(encoding="utf-8"))[kind]
     return Measured(
         len(texts), shares_of([flagged(text, f"{name}.{ENDINGS[language]}") for name, text in texts.items()])
@@ -328,6 +334,15 @@ def cvss_scores(half: Half) -> Measured:
     return Measured(len(mine), _closeness(found, wanted), _closeness([9.8] * len(mine), wanted))
 
 
+def further_cvss_scores(half: Half) -> Measured:
+    """The same for varied weaknesses with our own vectors, as a user asks; no estimate counts as 0.0."""
+    mine = entries("further_descriptions.txt")[HALVES.index(half) :: 2]
+    wanted = [score_of(values) for values, _ in mine]
+    found = [estimated(f"Score this CVE: {text}", question="Score this CVE:") for _, text in mine]
+    scores = [one[0].facts.score if one else 0.0 for one in found]
+    return Measured(len(mine), _closeness(scores, wanted), _closeness([9.8] * len(mine), wanted))
+
+
 def _closeness(found: Sequence[float], wanted: Sequence[float]) -> float:
     return 1 - sum(abs(one - other) for one, other in zip(found, wanted, strict=True)) / len(wanted) / MAX_CVSS
 
@@ -351,6 +366,10 @@ def rows(python: Path | None) -> list[Row]:
         Row("phishing flagged, without filters' verdicts", 0.85, True, "always", bare, mail),
         Row("messy phishing flagged, without verdicts", 0.85, True, "always", messy_phishing, mail),
         Row("messy ordinary mails flagged", 0.05, False, "always", messy_mails, mail),
+        Row("phishing of many structures flagged, no checks", 0.85, True, "always",
+            partial(structured_mails, kind="lures"), mail),
+        Row("ordinary mails of many structures flagged", 0.05, False, "always",
+            partial(structured_mails, kind="ham"), mail),
         Row("newsletters and marketing flagged", 0.05, False, "always", newsletters, mail),
         Row("chains of 1 to 6 encodings decoded", 0.95, True, "base64, hex, %", decoded, f"{SKILLS}/decode"),
         *(
@@ -368,6 +387,8 @@ def rows(python: Path | None) -> list[Row]:
         Row("captures of attacks: right technique", 0.80, True, "constant", capture_techniques, pcap),
         Row("ordinary captures: medium or worse", 0.0, False, "never", ordinary_captures, pcap),
         Row("CVSS from a description: 1 less mean distance / 10", 0.89, True, "9.8 for all", cvss_scores,
+            f"{SKILLS}/cvss/test_estimate.py"),
+        Row("CVSS of varied weaknesses, asked as users do", 0.89, True, "9.8 for all", further_cvss_scores,
             f"{SKILLS}/cvss/test_estimate.py"),
     ]  # fmt: skip
 

@@ -1,7 +1,7 @@
 """Sentences of the documentation that this machine has: manual pages, read-me files, changelogs and packages' pages.
 
-What is there depends on the machine, so no test has a limit on it; ``python -m tests.benchmarks.analyst --own`` measures it.
-The halves are halves of the files, by a digest of their path: no page is in both.
+What is there depends on the machine, so no test has a limit on it; ``python -m tests.benchmarks.analyst --own``
+measures it. The halves are halves of the files, by a digest of their path: no page is in both.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ def _files() -> Iterator[Path]:
 
 def _sentences(path: Path) -> Iterator[str]:
     try:
-        raw = gzip.open(path).read(MAX_BYTES) if path.suffix == ".gz" else path.read_bytes()[:MAX_BYTES]
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            raw = file.read(MAX_BYTES)
     except (OSError, EOFError):  # a dangling link, or a file that only its owner reads
         return
     text = raw.decode("utf-8", "replace")

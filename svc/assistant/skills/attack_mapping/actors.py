@@ -51,9 +51,11 @@ _PARTS = re.compile(
 """Nouns for parts of malware and of an attack, as the head of a subject."""
 _TOPIC = re.compile(
     r"(?:Suppose|Imagine|Chapter|Section \d|Lesson) |"
-    r"(?:[\w'-]{1,20} ){0,3}?(?:courses?|articles?|books?|chapters?|videos?|lessons?|exercises?|workshops?|webinars?|talks?|labs?|"
+    r"(?:[\w'-]{1,20} ){0,3}?(?:courses?|articles?|books?|chapters?|videos?|lessons?|"
+    r"exercises?|workshops?|webinars?|talks?|labs?|"
     r"students?|museum|training|tutorials?|guides?|drills?|polic(?:y|ies)) |"
-    r"(?:The |Our |Most |Many |Some )?(?:[\w-]{1,20} )?(?:[Aa]nti-?\w{2,12}|[Mm]alware|[Ss]ecurity|[Tt]hreat|[Rr]ansomware|[Ff]orensic|[Pp]hishing) "
+    r"(?:The |Our |Most |Many |Some )?(?:[\w-]{1,20} )?(?:[Aa]nti-?\w{2,12}|[Mm]alware|[Ss]ecurity|"
+    r"[Tt]hreat|[Rr]ansomware|[Ff]orensic|[Pp]hishing) "
     r"(?:analysts?|teams?|products?|software|scanners?|solutions?|insurance|protection|training|awareness|engines?|filters?|"
     r"simulations?|tests?|solutions?) "
 )
@@ -61,9 +63,11 @@ _PAST_REPORT = re.compile(
     r"\b(?:observed|found|discovered|identified|saw|detected|noticed|uncovered|attributed|was|were|had|used|analy[sz]ed)\b"
 )
 _HYPOTHESIS = re.compile(
-    r"\b(?:attackers?|adversar\w{1,5}|intruders?|hackers?|malware|ransomware|(?:user|program|app|process)s?) (?:who |that |with )?"
+    r"\b(?:attackers?|adversar\w{1,5}|intruders?|hackers?|malware|ransomware|(?:user|"
+    r"program|app|process)s?) (?:who |that |with )?"
     r"(?:[\w']{1,20} ){0,6}?(?:could|would|might|cannot|may not|(?:is|are) not able)\b|"
-    r"\b(?:prevents?|stops?|keeps?|blocks?|hinders?) (?:an? |the |any )?(?:attackers?|adversar\w{1,5}|intruders?|hackers?|malware)\b"
+    r"\b(?:prevents?|stops?|keeps?|blocks?|hinders?) (?:an? |the |any )?(?:attackers?|"
+    r"adversar\w{1,5}|intruders?|hackers?|malware)\b"
 )
 _PROGRAM = re.compile(r"[\w-]{1,30}\.(?:exe|dll|sys) ", re.IGNORECASE)
 _DETERMINER = r"(?:the|an?|two|three|\d{1,4}|all|our|my|her|his|some|it|them|him|their|old|new)"

@@ -39,7 +39,8 @@ _GROUP_NAME = re.compile(
     r"\b[A-Z][a-z]{2,20} (?:Panda|Kitten|Bear|Spider|Blizzard|Typhoon|Sleet|Tempest|Sandstorm|Chollima|Jackal)\b"
 )
 _OPTION = re.compile(
-    r"(?:--?[A-Za-z][\w-]{0,30}(?:[ =,]|$)|\$ |:\w{2,12} |@\w{2,12} |\.\. )|\(defaults?\b|\bthen exit\b|<[a-z][\w -]{1,20}>|"
+    r"(?:--?[A-Za-z][\w-]{0,30}(?:[ =,]|$)|\$ |:\w{2,12} |@\w{2,12} |\.\. )|"
+    r"\(defaults?\b|\bthen exit\b|<[a-z][\w -]{1,20}>|"
     r"(?<![\w./\\])(?:FILES?|DIR|DIRECTORY|NAME|USER|USERNAME|HOST|HOSTNAME|PORT|ADDRESS|PATH|NUM|NUMBER|LIST|STRING|COMMAND|"
     r"PATTERN|SIZE|SECS|SECONDS|AGENT|KEYFILE|LEVEL|TYPE|WORD|TEXT|VALUE|FORMAT|METHOD|PREFIX|SUFFIX|TIME|DATE|BYTES|USER-ID)"
     r"(?![\w.\\])"

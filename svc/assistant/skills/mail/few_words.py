@@ -28,28 +28,34 @@ _SHOWN_CHARS = 60
 _FRAUD_POINTS = 2.0
 _WALLET = re.compile(r"\b(?:bc1[a-z0-9]{20,60}|[13][a-z0-9]{25,34}|0x[0-9a-f]{40}|t[a-z0-9]{33}|ltc1[a-z0-9]{20,60})\b")
 _HELD_OVER = re.compile(
-    r"\b(?:web ?cam|camera|kamera|camara|fotocamera|video|film|record|aufgezeichnet|enregistr|grabad|registrat|screen|bildschirm|"
-    r"pantalla|ecran|schermo|contact|kontakt|contatt|freund|friend|amis|amigos|amici|password|passwor|contrasena|mot de passe|"
+    r"\b(?:web ?cam|camera|kamera|camara|fotocamera|video|film|record|aufgezeichnet|"
+    r"enregistr|grabad|registrat|screen|bildschirm|"
+    r"pantalla|ecran|schermo|contact|kontakt|contatt|freund|friend|amis|amigos|amici|"
+    r"password|passwor|contrasena|mot de passe|"
     r"hacke|gehackt|pirat|porn|adult|intim|masturb)"
 )
 """What an extortionist claims to have, or to whom to show it."""
 _ACCOUNT_NUMBER = re.compile(
-    r"\b[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,3})?\b|\b(?:account|konto|compte|cuenta|conto|conta|a/c)\S{0,3} "
+    r"\b[a-z]{2}\d{2}(?: ?[a-z0-9]{4}){3,7}(?: ?[a-z0-9]{1,3})?\b|\b(?:account|"
+    r"konto|compte|cuenta|conto|conta|a/c)\S{0,3} "
     r"(?:(?:number|no|nr|nummer|numero)\S{0,2} )?:? ?\d{6,20}|\b(?:swift|bic|sort code|routing)\b"
 )
 _EMPTY_FIELD = re.compile(r"^[ \t>*-]{0,8}([^\W\d_][^\n:=]{1,40}?)[ \t]{0,4}[:=][ \t_.…]{0,80}$", re.MULTILINE)
 _SECRET_FIELD = re.compile(
-    r"^(?:\w{1,20} )?(?:password|pass ?word|passwort|kennwort|mot de passe|contrasena|clave|senha|wachtwoord|haslo|heslo|parola|"
+    r"^(?:\w{1,20} )?(?:password|pass ?word|passwort|kennwort|mot de passe|contrasena|"
+    r"clave|senha|wachtwoord|haslo|heslo|parola|"
     r"sifre|lozinka|jelszo|losenord|adgangskode|passord|salasana|pin|tan|cvv|cvc)\b"
 )
 _FORM_LINES = 2
 _CHANGED_ACCOUNT = re.compile(
     r"\b(?:new|changed|different|updated|alternative|alternate|another|other) (?:\S{1,30} ){0,3}"
     r"(?:account|bank|iban|banking|beneficiary)\b"
-    r"|\b(?:account|bank) (?:\S{1,30} ){0,5}(?:audit|audited|has changed|have changed|no longer|is closed|was closed|frozen)\b"
+    r"|\b(?:account|bank) (?:\S{1,30} ){0,5}(?:audit|audited|has changed|have changed|"
+    r"no longer|is closed|was closed|frozen)\b"
     r"|\b(?:neue[nsr]?|geanderte[nsr]?|andere[nsr]?) (?:\S{1,30} ){0,3}(?:konto|iban|bankverbindung|kontoverbindung)\b"
     r"|\b(?:nouve\w{1,6}|autre) (?:\S{1,30} ){0,3}(?:compte|rib|iban|banque)\b"
-    r"|\b(?:nuev[ao]|otr[ao]) (?:\S{1,30} ){0,3}(?:cuenta|iban|banco)\b|\bnuov[oaie] (?:\S{1,30} ){0,3}(?:conto|iban|coordinate|banca)\b"
+    r"|\b(?:nuev[ao]|otr[ao]) (?:\S{1,30} ){0,3}(?:cuenta|iban|banco)\b|"
+    r"\bnuov[oaie] (?:\S{1,30} ){0,3}(?:conto|iban|coordinate|banca)\b"
     r"|\bnov[ao] (?:\S{1,30} ){0,3}(?:conta|iban|banco)\b|\bnieuwe? (?:\S{1,30} ){0,3}(?:rekening\w{0,8}|iban|bank)\b"
 )
 _ADDRESS = re.compile(r"\b[\w.+-]{2,80}@((?:[\w-]{1,63}\.){1,4}[a-z]{2,24})\b")
@@ -85,7 +91,9 @@ def few_word_signals(parsed: ParsedMail) -> Iterator[Signal]:
         words = f"threatens with what a camera or an account showed, and names the wallet {wallet} to pay into"
         yield Signal(name="ask_wallet", nature="fraud", points=5.0, words=words)
     if not (parsed.is_inside or parsed.is_letter) and (changed := _changed_account(parsed.words.text[:_LONG_CHARS])):
-        words = f"asks to pay into another account than before: “{changed}”; only a call to a known number confirms that"
+        words = (
+            f"asks to pay into another account than before: “{changed}”; only a call to a known number confirms that"
+        )
         yield Signal(name="ask_account", nature="fraud", points=5.0, words=words)
     if _MESSENGER.search(text) and parsed.theme("recruiting") >= 1 and not (parsed.is_inside or parsed.is_conversation):
         words = "a job from a stranger that goes on in a messenger, where no employer hires"
@@ -108,7 +116,7 @@ def _wallet_of_threat(parsed: ParsedMail) -> str:
     """The wallet that a mail with a threat names; exchanges name wallets without one."""
     text = parsed.words.text[:_LONG_CHARS]
     found = _WALLET.search(text)
-    if found is None or parsed.is_inside and not parsed.is_odd_sender and parsed.is_confirmed:
+    if found is None or (parsed.is_inside and not parsed.is_odd_sender and parsed.is_confirmed):
         return ""
     return found[0] if len({match[0] for match in _HELD_OVER.finditer(text)}) >= 2 else ""
 

@@ -398,7 +398,12 @@ def _form_signals(parsed: ParsedMail) -> Iterator[Signal]:
         ("script", 0.5, "a script in the mail", page.scripts > 0),
         ("frame", 0.5, "a frame in the mail", page.frames > 0),
         ("encoded", 0.7, "HTML that is base64-encoded for no reason", parsed.mail.is_html_needlessly_encoded),
-        ("image", 2.0 if parsed.sender.claimed else 1.0, "the message is in an image, which was not read", has_unread_image(parsed)),
+        (
+            "image",
+            2.0 if parsed.sender.claimed else 1.0,
+            "the message is in an image, which was not read",
+            has_unread_image(parsed),
+        ),
         ("padding", 2.5, "hidden text of another subject, longer than what is shown", _is_padded(page)),
         ("hidden", 1.0, "hidden text", len(page.hidden) > 300 and not page.hidden.isspace()),
         ("picture", _picture_points(parsed), "almost no text, but a clickable image", _is_picture(parsed)),
