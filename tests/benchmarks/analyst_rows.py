@@ -36,15 +36,22 @@ from tests.benchmarks.mail import FLAGGED
 from tests.support import chains
 from tests.support.attack_sentences import (
     Half,
+    dense,
     docstrings,
+    fields,
     generated_harmless,
     generated_reports,
     harmless,
     manual,
+    notes,
+    prose_reported,
+    registers,
     reported,
 )
+from tests.support.attack_sentences.machine import documented
 from tests.support.mail_variety.build import hard_ham, lures
 from tests.support.mail_variety.messy import messy_ham, messy_lures
+from tests.support.mail_variety.structures import structured
 from tests.support.script_variety import obfuscated
 from tests.support.windows_hosts.measuring import Named, findings_of, named, severe, verdict_of
 from tests.support.windows_hosts.reading import scenarios
@@ -63,6 +70,7 @@ from tests.svc.assistant.skills.script.test_samples import ENDINGS, flagged
 HALVES: tuple[Half, ...] = ("open", "held")
 CHAINS = 150  # of each half
 DOCSTRINGS = 250
+MACHINE = 500
 GENERATED = 150
 MAX_CVSS = 10.0
 IOC_FINDER = Path(__file__).parent / "peers" / "ioc_finder_values.py"
@@ -155,6 +163,23 @@ def hard_sentences(half: Half) -> Measured:
     return Measured(len(manual(half)), share_named(manual(half)), 0)
 
 
+def note_sentences(half: Half) -> Measured:
+    """Notes of daily work that get a technique."""
+    return Measured(len(notes(half)), share_named(notes(half)), 0)
+
+
+def register_sentences(half: Half) -> Measured:
+    """Sentences of many trades and registers, chosen for the words of techniques, that get one."""
+    sentences = [*fields(half), *registers(half), *(dense() if half == "held" else ())]
+    return Measured(len(sentences), share_named(sentences), 0)
+
+
+def machine_documentation(half: Half) -> Measured:
+    """Sentences of this machine's manual pages, read-me files and changelogs that get a technique."""
+    sentences = documented(half, MACHINE)
+    return Measured(len(sentences), share_named(sentences) if sentences else 0, 0)
+
+
 def documentation(half: Half) -> Measured:
     """Sentences of Python's own documentation that get a technique."""
     sentences = docstrings(2 * DOCSTRINGS)[HALVES.index(half) :: 2]
@@ -163,7 +188,7 @@ def documentation(half: Half) -> Measured:
 
 def reported_sentences(half: Half) -> Measured:
     """Sentences that report an attack, with their technique among the first five."""
-    told = [*reported(half), *generated_reports(half, GENERATED)]
+    told = [*reported(half), *prose_reported(half), *generated_reports(half, GENERATED)]
     counted = Counter(technique for technique, _ in (*reported("open"), *generated_reports("open", GENERATED)))
     guesses = [technique for technique, _ in counted.most_common(5)]
     return Measured(
@@ -199,6 +224,11 @@ def messy_phishing(half: Half) -> Measured:
 def messy_mails(half: Half) -> Measured:
     """Ordinary mails of the same languages and encodings that are flagged."""
     return _flagged_mails(messy_ham(half))
+
+
+def structured_mails(half: Half, *, kind: str) -> Measured:
+    """Lures or ordinary mails of many structures that are flagged."""
+    return _flagged_mails(structured(kind, half))
 
 
 # Encodings and scripts
@@ -245,7 +275,7 @@ def scripts(half: Half, *, language: str, kind: str) -> Measured:
     """Scripts of a kind that are flagged as malicious or suspicious."""
     folder = files("tests.svc.assistant.skills.script")
     texts: dict[str, str] = dict(obfuscated(language, half)) if kind == "malicious" else {}
-    for name in (f"{language}_{half}.toml", f"{language}_fresh_{half}.toml"):
+    for name in (f"{language}_{half}.toml", f"{language}_fresh_{half}.toml", f"{language}_further_{half}.toml"):
         texts |= tomllib.loads(folder.joinpath("samples", name).read_text(encoding="utf-8"))[kind]
     return Measured(
         len(texts), shares_of([flagged(text, f"{name}.{ENDINGS[language]}") for name, text in texts.items()])
@@ -304,6 +334,15 @@ def cvss_scores(half: Half) -> Measured:
     return Measured(len(mine), _closeness(found, wanted), _closeness([9.8] * len(mine), wanted))
 
 
+def further_cvss_scores(half: Half) -> Measured:
+    """The same for varied weaknesses with our own vectors, as a user asks; no estimate counts as 0.0."""
+    mine = entries("further_descriptions.txt")[HALVES.index(half) :: 2]
+    wanted = [score_of(values) for values, _ in mine]
+    found = [estimated(f"Score this CVE: {text}", question="Score this CVE:") for _, text in mine]
+    scores = [one[0].facts.score if one else 0.0 for one in found]
+    return Measured(len(mine), _closeness(scores, wanted), _closeness([9.8] * len(mine), wanted))
+
+
 def _closeness(found: Sequence[float], wanted: Sequence[float]) -> float:
     return 1 - sum(abs(one - other) for one, other in zip(found, wanted, strict=True)) / len(wanted) / MAX_CVSS
 
@@ -318,12 +357,19 @@ def rows(python: Path | None) -> list[Row]:
         Row("ordinary Windows logs: high, critical or “Likely …”", 0, False, "never", ordinary_logs, windows),
         Row("harmless sentences given a technique", 0.05, False, "never", harmless_sentences, mapping),
         Row("manuals with an attack's words given a technique", 0.05, False, "never", hard_sentences, mapping),
+        Row("notes of daily work given a technique", 0.05, False, "never", note_sentences, mapping),
+        Row("many registers with an attack's words", 0.05, False, "never", register_sentences, mapping),
+        Row("this machine's documentation given a technique", 0.05, False, "never", machine_documentation, mapping),
         Row("software documentation given a technique", 0.05, False, "never", documentation, mapping),
         Row("reported sentences: technique in the first 5", 0.88, True, "constant 5", reported_sentences, mapping),
         Row("phishing flagged", 0.90, True, "always", marked, mail),
         Row("phishing flagged, without filters' verdicts", 0.85, True, "always", bare, mail),
         Row("messy phishing flagged, without verdicts", 0.85, True, "always", messy_phishing, mail),
         Row("messy ordinary mails flagged", 0.05, False, "always", messy_mails, mail),
+        Row("phishing of many structures flagged, no checks", 0.85, True, "always",
+            partial(structured_mails, kind="lures"), mail),
+        Row("ordinary mails of many structures flagged", 0.05, False, "always",
+            partial(structured_mails, kind="ham"), mail),
         Row("newsletters and marketing flagged", 0.05, False, "always", newsletters, mail),
         Row("chains of 1 to 6 encodings decoded", 0.95, True, "base64, hex, %", decoded, f"{SKILLS}/decode"),
         *(
@@ -341,6 +387,8 @@ def rows(python: Path | None) -> list[Row]:
         Row("captures of attacks: right technique", 0.80, True, "constant", capture_techniques, pcap),
         Row("ordinary captures: medium or worse", 0.0, False, "never", ordinary_captures, pcap),
         Row("CVSS from a description: 1 less mean distance / 10", 0.89, True, "9.8 for all", cvss_scores,
+            f"{SKILLS}/cvss/test_estimate.py"),
+        Row("CVSS of varied weaknesses, asked as users do", 0.89, True, "9.8 for all", further_cvss_scores,
             f"{SKILLS}/cvss/test_estimate.py"),
     ]  # fmt: skip
 

@@ -21,6 +21,7 @@ from svc.assistant.skills.mail.score import SUSPICIOUS_POINTS, Judgement
 from svc.assistant.skills.mail.tool import judge_mail
 from tests.support.mail_variety.build import HALVES, hard_ham, lures
 from tests.support.mail_variety.messy import messy_ham, messy_lures
+from tests.support.mail_variety.structures import structured
 
 FLAGGED = ("phishing", "fraud", "suspicious")
 _FILTERS = re.compile(
@@ -59,6 +60,9 @@ def _sets(traps: Path | None, ham: Path | None) -> Iterator[tuple[str, Iterator[
     for half in (*HALVES, "late", "fresh_open", "fresh_held"):
         yield f"{half}: messy traps without verdicts", (raw for _, raw in messy_lures(half)), True
         yield f"{half}: messy ordinary mails", (raw for _, raw in messy_ham(half)), False
+    for half in HALVES:
+        yield f"{half}: traps of many structures", (raw for _, raw in structured("lures", half)), True
+        yield f"{half}: ordinary mails of many structures", (raw for _, raw in structured("ham", half)), False
 
 
 def _stored(path: Path) -> Iterator[bytes]:

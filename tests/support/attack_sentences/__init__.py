@@ -108,6 +108,14 @@ def fields(half: Half) -> list[str]:
     return _lines(f"fields_{half}")
 
 
+def registers(half: Half) -> list[str]:
+    """Sentences of many registers, from product pages to tickets and option lists, all with the words of techniques.
+
+    At first sight .18 of the open and .16 of the held half had a technique.
+    """
+    return _lines(f"registers_{half}")
+
+
 def dense() -> list[str]:
     """Sentences of manuals, policies and product pages, each dense with words of security; never used for a fit."""
     return _lines("dense_held")
@@ -115,7 +123,19 @@ def dense() -> list[str]:
 
 def reported(half: Half) -> list[tuple[str, str]]:
     """``(technique, sentence)`` of reports."""
-    return [(line[: line.index(" | ")], line[line.index(" | ") + 3 :]) for line in _lines(f"reported_{half}")]
+    return _labelled(f"reported_{half}")
+
+
+def prose_reported(half: Half) -> list[tuple[str, str]]:
+    """``(technique, sentence)`` of reports in prose.
+
+    At first sight .83 of the open and .80 of the held half had their technique among the first five.
+    """
+    return _labelled(f"prose_reported_{half}")
+
+
+def _labelled(name: str) -> list[tuple[str, str]]:
+    return [(line[: line.index(" | ")], line[line.index(" | ") + 3 :]) for line in _lines(name)]
 
 
 def docstrings(count: int) -> list[str]:

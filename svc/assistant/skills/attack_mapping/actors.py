@@ -1,9 +1,12 @@
 """Decide how much a sentence must show on its own to count as a report of an attack.
 
-A report says who acted, or what was done. Three forms of ordinary text say neither: a description of what a product
-does ("The vault rotates passwords."), an account of daily work ("copied the scans to the server"), and a note that
-begins with a thing instead of an action ("proxy settings for the branch"). Where no attacker, malware or tool of theirs
-is named, these need more than other sentences. What the sentences around it lend is not weighed here.
+A report says who acted, or what was done. Four forms of ordinary text say neither: a description of what a product
+does ("The vault rotates passwords."), an account of daily work ("copied the scans to the server"), a note that
+begins with a thing instead of an action ("proxy settings for the branch"), and what only talks about attacks: what one
+could do, what a defence is against, what a course teaches. If no attacker, malware or tool of theirs acts, these need
+more than other sentences. What the sentences around it lend is not weighed here.
+
+A word of both worlds names nobody: a request has a payload, a sensor a beacon, and administrators use PsExec, too.
 """
 
 from __future__ import annotations
@@ -12,9 +15,11 @@ import re
 from collections.abc import Collection
 
 LEAST_NAMED_WEIGHT = -1.6  # of a sentence that names an attacker, or goes on about one
-LEAST_WEIGHT = -0.8
-LEAST_NOTE_WEIGHT = 1.0
+LEAST_WEIGHT = -0.4
+LEAST_NOTE_WEIGHT = 1.2
 LEAST_DESCRIPTION_WEIGHT = 1.2
+LEAST_OTHER_SUBJECT_WEIGHT = 5.0  # of a description of a thing that is no part of malware
+LEAST_TOPIC_WEIGHT = 4.0  # of a sentence that talks about attacks
 _NAMED_CLASSES = frozenset({"attacker", "malware", "tool"})
 _NAMED_FORMS = frozenset({"has_group_name", "is_about_it"})
 _TRACE_FORMS = frozenset({"has_group_name", "has_api_call", "has_windows_path", "has_program"})
@@ -27,6 +32,44 @@ _DESCRIBED = re.compile(
     r"(?:(?:can|may|will|must|also|then|never|only|is|are|does|do|has|have) |[a-z]{2,18}s (?!of\b)|"
     r"(?:open|list|lose|run|use|read|keep|send|let|query|covers?|match|store|copy|leave|need|expire) )"
 )
+_SUBJECT = re.compile(
+    r"(?P<determiner>(?:The|An?|Each|Every|Its|Our|This|That|These|Your|Some|Most|All) )?(?:[\w.'-]{1,30} ){0,3}?"
+    r"(?P<head>[\w.'-]{1,30}) (?:also |then |never |only |\w{2,20}ly )?"
+    r"(?:(?:can|may|will|must|is|are|does|do|has|have|lets?) |[a-z]{2,18}s (?!of\b)|"
+    r"(?:open|list|lose|run|use|read|keep|send|query|cover|match|store|copy|leave|need|scan|create|install|collect) )"
+)
+_PARTS = re.compile(
+    r"(?:codes?|files?|scripts?|strings?|macros?|dlls?|binar(?:y|ies)|executables?|functions?|routines?|threads?|"
+    r"process(?:es)?|modules?|components?|loaders?|documents?|attachments?|archives?|shellcode|payloads?|variants?|versions?|"
+    r"famil(?:y|ies)|threats?|tools?|commands?|requests?|responses?|data|traffic|configurations?|keys?|methods?|techniques?|"
+    r"campaigns?|operations?|calls?|resources?|sections?|services?|tasks?|shortcuts?|lnk|iso|pages?|links?|messages?|e-?mails?|"
+    r"communications?|types?|kinds?|connections?|servers?|domains?|urls?|hosts?|samples?|groups?|teams?|stages?|beacons?|blobs?|registry|"
+    r"entr(?:y|ies)|values?|names?|malware|droppers?|packers?|installers?|drivers?|algorithms?|capabilit(?:y|ies)|ones?|it|"
+    r"they|he|she|this|these|information|exploits?|injection|attacks?|chains?|infections?|mechanisms?|persistence)",
+    re.IGNORECASE,
+)
+"""Nouns for parts of malware and of an attack, as the head of a subject."""
+_TOPIC = re.compile(
+    r"(?:Suppose|Imagine|Chapter|Section \d|Lesson) |"
+    r"(?:[\w'-]{1,20} ){0,3}?(?:courses?|articles?|books?|chapters?|videos?|lessons?|"
+    r"exercises?|workshops?|webinars?|talks?|labs?|"
+    r"students?|museum|training|tutorials?|guides?|drills?|polic(?:y|ies)) |"
+    r"(?:The |Our |Most |Many |Some )?(?:[\w-]{1,20} )?(?:[Aa]nti-?\w{2,12}|[Mm]alware|[Ss]ecurity|"
+    r"[Tt]hreat|[Rr]ansomware|[Ff]orensic|[Pp]hishing) "
+    r"(?:analysts?|teams?|products?|software|scanners?|solutions?|insurance|protection|training|awareness|engines?|filters?|"
+    r"simulations?|tests?|solutions?) "
+)
+_PAST_REPORT = re.compile(
+    r"\b(?:observed|found|discovered|identified|saw|detected|noticed|uncovered|attributed|was|were|had|used|analy[sz]ed)\b"
+)
+_HYPOTHESIS = re.compile(
+    r"\b(?:attackers?|adversar\w{1,5}|intruders?|hackers?|malware|ransomware|(?:user|"
+    r"program|app|process)s?) (?:who |that |with )?"
+    r"(?:[\w']{1,20} ){0,6}?(?:could|would|might|cannot|may not|(?:is|are) not able)\b|"
+    r"\b(?:prevents?|stops?|keeps?|blocks?|hinders?) (?:an? |the |any )?(?:attackers?|"
+    r"adversar\w{1,5}|intruders?|hackers?|malware)\b"
+)
+_PROGRAM = re.compile(r"[\w-]{1,30}\.(?:exe|dll|sys) ", re.IGNORECASE)
 _DETERMINER = r"(?:the|an?|two|three|\d{1,4}|all|our|my|her|his|some|it|them|him|their|old|new)"
 _DAILY = re.compile(
     r"(?:the|our|my|her|his|we|i|she|he) |"
@@ -48,15 +91,34 @@ def least_weight(sentence: str, classes: Collection[str], forms: Collection[str]
         classes: The names of the classes of words in it.
         forms: The names of its forms.
     """
+    if _is_about_attacks(sentence):
+        return LEAST_TOPIC_WEIGHT
     if not _NAMED_CLASSES.isdisjoint(classes) or not _NAMED_FORMS.isdisjoint(forms):
         return LEAST_NAMED_WEIGHT
     has_stop = sentence.rstrip().endswith(".")
-    if sentence[:1].isupper() and has_stop:
-        return LEAST_DESCRIPTION_WEIGHT if _is_description(sentence) else LEAST_WEIGHT
+    if has_stop and (sentence[:1].isupper() or _PROGRAM.match(sentence)):
+        if not _is_description(sentence):
+            return LEAST_WEIGHT
+        return LEAST_OTHER_SUBJECT_WEIGHT if _has_other_subject(sentence) else LEAST_DESCRIPTION_WEIGHT
     if not sentence[:1].islower() or has_stop:
         return LEAST_WEIGHT
     is_thing = _TRACE_FORMS.isdisjoint(forms) and _ACTION.match(sentence) is None
     return LEAST_NOTE_WEIGHT if is_thing or _DAILY.match(sentence) else LEAST_WEIGHT
+
+
+def _is_about_attacks(sentence: str) -> bool:
+    """Whether a sentence says what attackers could do, what a defence does, or what a course teaches."""
+    if _HYPOTHESIS.search(sentence):
+        return True
+    return _TOPIC.match(sentence) is not None and _PAST_REPORT.search(sentence) is None
+
+
+def _has_other_subject(sentence: str) -> bool:
+    """Whether the subject of a description is a thing with an article, or several things, and no part of malware."""
+    subject = _SUBJECT.match(sentence)
+    if subject is None or _PARTS.fullmatch(subject["head"]):
+        return False
+    return subject["determiner"] is not None or subject["head"].endswith("s")
 
 
 def _is_description(sentence: str) -> bool:

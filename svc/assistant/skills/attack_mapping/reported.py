@@ -23,7 +23,7 @@ from svc.assistant.skills.attack_mapping.actors import least_weight
 TOP_TECHNIQUE_SCORE = 14.0  # more specific words than these add nothing
 _COUNTED = 3  # matches of one class
 _NOTE_WORDS, _SHORT_WORDS, _LONG_WORDS = 4, 8, 25
-_ATTACK_CLASSES = frozenset({"attacker", "malware", "attack", "tool"})
+_ATTACK_CLASSES = frozenset({"attacker", "malware", "part", "attack", "tool", "dual_use"})
 
 _STOPS = re.compile(r"[.!?:][\"')\]\u201d\u2019]{0,3}\s*\Z")
 _CODE = re.compile(r"(?<![\w-])--?[a-z][\w-]{1,40}\b|::|`|\w\(\)|\$\w|https?://")
@@ -38,6 +38,14 @@ _GROUP_NAME = re.compile(
     r"\b[A-Z]\w{1,30}(?:RAT|Bot|Loader|Stealer|Locker|Spy|Door|Dropper)\b|"
     r"\b[A-Z][a-z]{2,20} (?:Panda|Kitten|Bear|Spider|Blizzard|Typhoon|Sleet|Tempest|Sandstorm|Chollima|Jackal)\b"
 )
+_OPTION = re.compile(
+    r"(?:--?[A-Za-z][\w-]{0,30}(?:[ =,]|$)|\$ |:\w{2,12} |@\w{2,12} |\.\. )|"
+    r"\(defaults?\b|\bthen exit\b|<[a-z][\w -]{1,20}>|"
+    r"(?<![\w./\\])(?:FILES?|DIR|DIRECTORY|NAME|USER|USERNAME|HOST|HOSTNAME|PORT|ADDRESS|PATH|NUM|NUMBER|LIST|STRING|COMMAND|"
+    r"PATTERN|SIZE|SECS|SECONDS|AGENT|KEYFILE|LEVEL|TYPE|WORD|TEXT|VALUE|FORMAT|METHOD|PREFIX|SUFFIX|TIME|DATE|BYTES|USER-ID)"
+    r"(?![\w.\\])"
+)
+"""A line of a list of options, or a name in capitals for what the reader puts in."""
 _INSTRUCTION = re.compile(
     r"(?:Use|Install|Configure|See|Note|Ensure|Make|Avoid|Specify|Pass|Set|Enable|Choose|Select|Click|Type|Consider|Read|Add|"
     r"Run|Keep|Please|To \w{2,20}|If|When|Print|Allow|Be|For|You|Change|Start|Do|Don|Let)\b"
@@ -81,7 +89,7 @@ _NAMING_CLASSES = _ATTACK_CLASSES | {"windows"}
 _EVIDENCE_CLASSES = _NAMING_CLASSES | {"analysis", "account"}
 _EVIDENCE_FORMS = frozenset({"has_api_call", "has_program", "has_windows_path", "has_group_name"})
 _AGENT_CLASSES = _NAMING_CLASSES | {"analysis"}
-_ACTOR_CLASSES = frozenset({"attacker", "malware", "attack", "tool", "account"})
+_ACTOR_CLASSES = _ATTACK_CLASSES | {"account"}
 _ACTOR_FORMS = frozenset({"has_group_name", "is_about_it"})
 HAS_NO_ACTOR = "is_whole_sentence_without_actor"
 SHOWS_NOTHING = "is_without_sign_of_attack"
@@ -105,6 +113,7 @@ FORMS: Mapping[str, Form] = {
     "is_commit": lambda text, words: _COMMIT.match(text) is not None,
     "is_command": lambda text, words: _COMMAND.match(text.lower()) is not None,
     "is_question": lambda text, words: text.rstrip().endswith("?"),
+    "is_option": lambda text, words: _OPTION.search(text) is not None and not text.isupper(),
     "is_instruction": lambda text, words: _INSTRUCTION.match(text) is not None,
 }
 
@@ -146,6 +155,11 @@ def weigh(sentence: str, technique_score: float) -> Weighed:
             if one.name in _ATTACK_CLASSES:
                 attack += added
     return Weighed(weight, attack, tuple(shows), least_weight(sentence, counts, forms))
+
+
+def has_trace(text: str) -> bool:
+    """Whether a text has a Windows program, a call of Windows, or a path of Windows."""
+    return any(pattern.search(text) for pattern in (_API_CALL, _PROGRAM, _WINDOWS_PATH))
 
 
 def word_weight(sentence: str) -> float:

@@ -23,12 +23,13 @@ from svc.assistant.knowledge.attack_names import (
 from svc.assistant.skills.attack.lexicon import CLEAR_SCORE, NAMED_SCORE, Candidate, candidates, what_of
 from svc.assistant.skills.attack.phrases import words_of
 from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, BehaviourTechnique, RankedTechnique
-from svc.assistant.skills.attack_mapping.reported import weigh
+from svc.assistant.skills.attack_mapping.reported import has_trace, weigh
 from svc.assistant.skills.attack_mapping.sentences import sentences_of
 from svc.assistant.skills.attack_mapping.statements import denied_words, is_advice, is_english, without_request
 
 MAX_SENTENCES = 100_000  # 10 MB of prose; 0.1 ms each
 WORDLESS_SHARE = 0.2
+MAX_TRACE_CHARS = 200  # of a single program, call or registry key
 LEAST_WORD_SHARE = 0.7  # of a text in words, in which weak hints count; less is code or a list
 MAX_EVIDENCE = 4  # sentences shown for one technique
 MAX_RANKED = 5
@@ -50,7 +51,11 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     """
     yield Progress(text=f"reading {source}")
     form = data_form(content)
-    if content.strip() and word_share(content) < WORDLESS_SHARE and not TECHNIQUE_ID.search(content):
+    if (
+        content.strip()
+        and word_share(content) < WORDLESS_SHARE
+        and not (TECHNIQUE_ID.search(content) or _is_trace(content))
+    ):
         form = form or "a list without words"
     if form and form != "a mail":
         yield Gap(text=f"{form}, not a text that describes behaviour: this tool reads sentences")
@@ -79,6 +84,15 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
     yield Progress(text=f"sentences read: {len(sentences):,}; techniques: {len(found)}")
     yield from reading.gaps()
     yield _coverage("text", reading.understood, total)
+
+
+def _is_trace(content: str) -> bool:
+    """Whether all there is is one program, call or registry key that has a technique of its own: ``whoami.exe``."""
+    line = content.strip()
+    if "\n" in line or len(line) > MAX_TRACE_CHARS or not has_trace(line):
+        return False
+    ranked = candidates(line)
+    return bool(ranked) and ranked[0].score >= CLEAR_SCORE
 
 
 class _TextReading:

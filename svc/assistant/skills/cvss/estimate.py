@@ -27,6 +27,11 @@ _SUBJECT = re.compile(
     r"|search path|insecure direct object|clickjacking|cross-origin|symbolic link|link following|privilege management"
     r"|hard-?coded|crash(?:es|ed|ing)?|arbitrary (?:code|files?|commands?)|authenticated|unauthenticated"
     r"|issue (?:has been|was) discovered|(?:app|user|website) (?:may|could|might) (?:be able to|gain)"
+    r"|unsigned|unauthori[sz]ed|untrusted|uninitiali[sz]ed|unbounded|malformed|world-readable|backtracking|assertion|forged?"
+    r"|physical access|stack traces?|(?:specially )?crafted|malicious|"
+    r"does not (?:properly )?(?:check|validate|verify|restrict"
+    r"|sanitize|limit|require|enforce|neutralize|escape)|without (?:verifying|checking|validating|authenticat\w+)"
+    r"|(?:disclos|expos|leak)(?:es|ed|ing|ure)"
     r"|CVE-\d{4}-\d{4,})\b",
     re.IGNORECASE,
 )

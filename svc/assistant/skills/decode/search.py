@@ -19,7 +19,15 @@ from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.skills.decode.declared import declared_parts
 from svc.assistant.skills.decode.decoders import BULK, NARROW, STRICT, compressed
 from svc.assistant.skills.decode.escapes import VALUE, value_of
-from svc.assistant.skills.decode.guesses import GUESSES, RARE_GUESSES, backwards, is_shift, xored
+from svc.assistant.skills.decode.guesses import (
+    GUESSES,
+    KEY_SAMPLE_BYTES,
+    RARE_GUESSES,
+    backwards,
+    is_shift,
+    shifted_otherwise,
+    xored,
+)
 from svc.assistant.skills.decode.parts import EncodedPart, runs_of
 from svc.assistant.skills.decode.plausibility import file_type, plausibility, text_of
 from svc.assistant.skills.decode.readings import Decoder, Reading
@@ -66,6 +74,8 @@ NARROW_FORMS = frozenset(
 """Readings whose form hardly any text has by chance: if they give text, a guess at the layer itself comes late."""
 NARROW_DELAY = 0.5
 _BASE64_ALONE = re.compile(r"(?:[A-Za-z0-9+/]{4}\s{0,8}){6,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\s*")
+_BLOB_ALONE = re.compile(r"(?:[A-Za-z0-9+/_-]{4}\s{0,8}){4,}(?:[A-Za-z0-9+/_-]{1,3}={0,6}|={1,6})?\s*")
+LEAST_KEYED_BYTES = 12  # of what a key is looked for: in fewer bytes some key always gives text
 TO_BYTES = frozenset({"hex", "hex dump", "Base64", "Base64 (URL alphabet)", "Base32", "Base85", "Ascii85", "Base58"})
 """Readings whose result may be encrypted; with a small key it is text still."""
 LONG_KEY = "XOR with the key"
@@ -169,9 +179,11 @@ def _children(node: SearchNode, phase: Phase, *, is_asked: bool) -> Iterator[Sea
 def _guessers(node: SearchNode, phase: Phase, *, is_asked: bool) -> tuple[Decoder, ...]:
     if node.plausibility >= CLEAR:
         return (backwards,)  # reversed words stay half plausible
-    guessers = GUESSES if phase is Phase.GUESS or node.is_guessed else RARE_GUESSES
     if node.is_guessed and is_shift(node.steps[-1].name):
         return ()
+    guessers = GUESSES if phase is Phase.GUESS or node.is_guessed else RARE_GUESSES
+    if node.is_guessed and phase is Phase.RARE_GUESS:
+        guessers = (*GUESSES, shifted_otherwise)  # an alphabet may be below a key or a reversal
     if node.text is not None and not (is_asked if not node.steps else node.steps[-1].name in TO_BYTES):
         return tuple(one for one in guessers if one is not xored)  # text becomes other text with some key
     return guessers
@@ -254,8 +266,28 @@ def _leads_on(node: SearchNode) -> bool:
         return True
     if node.steps[-1].name.startswith("XOR") and _BASE64_ALONE.fullmatch(node.text or ""):
         return True  # no wrong key gives this alphabet alone
+    if is_shift(node.steps[-1].name) and _hides_key(node):
+        return True
     value = value_of(node.text or "")
     return _has_form(node) or (value is not None and _has_form(_child(node, value)))
+
+
+def _hides_key(node: SearchNode) -> bool:
+    """Whether a layer is an encoding of bytes that a short key turns into text, as the right alphabet alone gives.
+
+    Base64 with another alphabet is Base64 still, and what it gives is noise either way.
+    """
+    if node.text is None or not _BLOB_ALONE.fullmatch(node.text):
+        return False
+    for decoder in STRICT:
+        for reading in decoder(node.data, node.text):
+            if reading.name not in TO_BYTES or text_of(reading.data) or len(reading.data) < LEAST_KEYED_BYTES:
+                continue
+            for guess in xored(reading.data[:KEY_SAMPLE_BYTES], None):
+                read = SearchNode(guess.data, guess.data.decode("latin-1"), plausibility(guess.data))
+                if read.plausibility >= GOOD or (guess.data.isascii() and _has_form(read)):
+                    return True
+    return False
 
 
 def _has_form(node: SearchNode) -> bool:

@@ -152,13 +152,22 @@ def marked_text(text: str) -> str:
 
 
 def unwrapped(url: str) -> str:
-    """Return the original address from the query of a link that a mail scanner rewrote."""
+    """Return the original address from a link that a mail scanner, or a service that counts clicks, rewrote."""
     parts = _split(url)
-    if parts is None or not _is_below(parts[0], hosts().link_wrappers):
+    if parts is None:
+        return url
+    if is_bulk_sender(organisation(parts[0])):
+        inside = _COUNTED.search(parts[1])
+        return unquote(inside[1]) if inside else url
+    if not _is_below(parts[0], hosts().link_wrappers):
         return url
     query = dict(parse_qsl(urlsplit(url).query)[:20])
     inner = query.get("url") or query.get("a") or query.get("u", "").replace("-", "%").replace("_", "/")
     return unquote(inner) if "://" in unquote(inner) else url
+
+
+_COUNTED = re.compile(r"[/=](https?(?::|%3a)(?:/|%2f){2}[^/&?#]{3,2000})", re.IGNORECASE)
+"""The address that some services that count clicks keep readable in theirs."""
 
 
 def _is_below(host: str, domains: frozenset[str]) -> bool:
@@ -264,7 +273,7 @@ def _signs_of_host(host: str, org: str, rest: str) -> Iterator[ScoredSign]:
     name = _signs_of_name(host, org)
     yield from (sign for sign in name if sign.name in _IMITATIONS)
     if org in hosts().shorteners and host.removeprefix("www.") == org:
-        yield ScoredSign("shortener", "a URL shortener, which hides the destination", 1.5)
+        yield ScoredSign("shortener", "a URL shortener, which hides the destination", 2.0)
     elif _SHORT_PATH.fullmatch(rest) and len(org) <= _SHORT_ORG and not brand_in_host(host):
         yield ScoredSign("shortener", "a very short address that looks like that of a URL shortener", 1.0)
     if is_free_hosting(host, rest):

@@ -19,7 +19,7 @@ from svc.assistant.skills.mail.few_words import few_word_signals, is_anybodys
 from svc.assistant.skills.mail.findings import MailClass, MailNature
 from svc.assistant.skills.mail.first_contact import knows_recipient, opened
 from svc.assistant.skills.mail.html import Page
-from svc.assistant.skills.mail.links import hosts, is_bulk_sender, organisation
+from svc.assistant.skills.mail.links import LinkTarget, hosts, is_bulk_sender, organisation
 from svc.assistant.skills.mail.parsed import STRONG_SIGN, ParsedMail, Signal
 from svc.assistant.skills.mail.sender import Sender
 from svc.assistant.skills.mail.wording import ThemeHit
@@ -29,7 +29,10 @@ SUSPICIOUS_POINTS = 5.0
 CERTAIN_POINTS = 7.5  # phishing or fraud, no longer only suspicious
 _CLEAR_ASK = 3.0
 _LETTER_ASK = 4.5
+_LONE_ASK = 2.0  # of a mail with hardly more than one link, whose destination is hidden
+_FEW_BUTTONS = 2
 _HIDDEN_ASK = 4.0
+_DIVERTED_FAVOUR = 1.0  # of a mail whose answers go to a free mail address
 _PRESSED = 6.0  # an account, a mailbox and a hurry together
 _EVERYDAY = frozenset(["sender_reader_subject"])  # notices of the recipient's own provider have it as well
 _FAR_LINK = 1.0  # of a letter's link that is not beside its core
@@ -189,11 +192,20 @@ def _lone_link(parsed: ParsedMail) -> Iterator[Signal]:
         words = f"the only link leads to {foreign[0].org}, not to the sender"
         asks = any(hit.points >= 1 for hit in parsed.themes if hit.name not in _NEWS_THEMES)
         has_more = any(True for _ in _ask_signals(parsed))  # these say it of the same link
-        is_odd = asks or is_anybodys(parsed) or parsed.sender.is_named_otherwise
+        is_odd = asks or is_anybodys(parsed) or parsed.sender.is_named_otherwise or _names_recipient(parsed, foreign)
         points = 3.0 if is_odd and not has_more else _PLAIN_LONE
         yield Signal(name="link_lone", nature="phishing", points=points, words=words)
 
 
+def _names_recipient(parsed: ParsedMail, links: Sequence[LinkTarget]) -> bool:
+    """Whether a stranger's mail says the recipient's address to its reader, or has it in the link."""
+    if any(sign.name == "recipient" for link in links for sign in link.signs):
+        return True
+    shown = parsed.page.text[:_PAGE_SHOWN_CHARS].lower()
+    return any(address in shown for address in parsed.sender.recipients)
+
+
+_PAGE_SHOWN_CHARS = 600  # the foot of a newsletter names its recipient, too, but later
 _PLAIN_LONE = 1.5
 _NEWS_THEMES = frozenset(["advertising"])
 
@@ -247,7 +259,7 @@ def _brand_signals(parsed: ParsedMail) -> Iterator[Signal]:
             (3.0 if is_ask and asks >= _CLEAR_ASK else 2.0 if is_ask else 1.5)
             if subject
             else 2.0
-            if counts.get(named, 0) >= 2 or (asks >= _CLEAR_ASK and not parsed.is_letter)
+            if foreign and (counts.get(named, 0) >= 2 or (asks >= _CLEAR_ASK and not parsed.is_letter))
             else 1.0
         )
         words = f"mentions {named}, but the sender's domain is {sender.org or 'missing'}"
@@ -335,7 +347,8 @@ def _points_of(hit: ThemeHit, parsed: ParsedMail) -> float:
 def _ask_signals(parsed: ParsedMail) -> Iterator[Signal]:
     """A request for secrets, documents or prizes together with a link to somebody else."""
     foreign = parsed.near()
-    if parsed.theme("favour") >= 3 and parsed.is_odd_sender:
+    is_diverted = any(note.name == "reply_to" and note.kind == "fraud" for note in parsed.notes)
+    if parsed.is_odd_sender and parsed.theme("favour") >= (_DIVERTED_FAVOUR if is_diverted else _CLEAR_ASK):
         words = "asks for a favour from an address that anybody can register"
         yield Signal(name="ask_favour", nature="fraud", points=2.0, words=words)
     if parsed.theme("secrets") >= 2 and parsed.theme("credentials") >= 1:
@@ -346,6 +359,8 @@ def _ask_signals(parsed: ParsedMail) -> Iterator[Signal]:
         parsed.theme("credentials"), parsed.theme("mailbox"), parsed.theme("payment"), parsed.theme("prize") + 1
     )
     least = _CLEAR_ASK if parsed.auth and not parsed.is_confirmed else _HIDDEN_ASK
+    if 0 < len({url.url for url in parsed.urls}) <= _FEW_BUTTONS and not parsed.is_confirmed:
+        least = _LONE_ASK
     if not foreign and not is_real and strongest >= least:
         counted = next((url.org for url in parsed.urls if is_bulk_sender(url.org)), "")
         is_pressing = not parsed.is_confirmed or bool(parsed.sender.claimed) or parsed.theme("urgency") >= 2
@@ -383,7 +398,12 @@ def _form_signals(parsed: ParsedMail) -> Iterator[Signal]:
         ("script", 0.5, "a script in the mail", page.scripts > 0),
         ("frame", 0.5, "a frame in the mail", page.frames > 0),
         ("encoded", 0.7, "HTML that is base64-encoded for no reason", parsed.mail.is_html_needlessly_encoded),
-        ("image", 1.0, "the message is in an image, which was not read", has_unread_image(parsed)),
+        (
+            "image",
+            2.0 if parsed.sender.claimed else 1.0,
+            "the message is in an image, which was not read",
+            has_unread_image(parsed),
+        ),
         ("padding", 2.5, "hidden text of another subject, longer than what is shown", _is_padded(page)),
         ("hidden", 1.0, "hidden text", len(page.hidden) > 300 and not page.hidden.isspace()),
         ("picture", _picture_points(parsed), "almost no text, but a clickable image", _is_picture(parsed)),

@@ -19,6 +19,8 @@ from tests.support.attack_sentences import (
     harmless,
     manual,
     notes,
+    prose_reported,
+    registers,
     reported,
 )
 
@@ -42,9 +44,10 @@ def share_named(sentences: Sequence[str]) -> float:
     [
         pytest.param(harmless, 0.03, id="prose"),
         pytest.param(lambda half: generated_harmless(half, 150), 0.03, id="generated"),
-        pytest.param(manual, 0.09, id="manuals chosen for their words"),
+        pytest.param(manual, 0.07, id="manuals chosen for their words"),
         pytest.param(notes, 0.07, id="notes in lower case"),
-        pytest.param(fields, 0.17, id="notes and manuals of many trades"),
+        pytest.param(fields, 0.15, id="notes and manuals of many trades"),
+        pytest.param(registers, 0.09, id="many registers"),
     ],
 )
 def test_harmless_sentences_get_no_technique(sentences: Callable[[Half], list[str]], most: float, half: Half) -> None:
@@ -52,7 +55,7 @@ def test_harmless_sentences_get_no_technique(sentences: Callable[[Half], list[st
 
 
 def test_manuals_dense_with_words_of_security_get_fewer_techniques() -> None:
-    assert share_named(dense()) <= 0.3
+    assert share_named(dense()) <= 0.2
 
 
 def test_documentation_gets_no_technique() -> None:
@@ -64,6 +67,7 @@ def test_documentation_gets_no_technique() -> None:
     ("sentences", "least"),
     [
         pytest.param(reported, 0.95, id="written"),
+        pytest.param(prose_reported, 0.75, id="written in prose"),
         pytest.param(lambda half: generated_reports(half, 100), 0.97, id="generated"),
     ],
 )

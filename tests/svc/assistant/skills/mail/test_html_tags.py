@@ -36,6 +36,6 @@ def test_a_link_in_a_comment_is_ignored():
     "piece", ["<div>", "<a ", "<!--", "<!---->", "<", '<a href="', "<a href='x", "<p a=1 ", "<a href=x>"], ids=repr
 )
 def test_markup_crafted_to_be_slow_is_read_in_one_pass(piece: str):
-    begun = time.perf_counter()
+    begun = time.process_time()
     read_page(piece * (400_000 // len(piece)))
-    assert time.perf_counter() - begun < 5
+    assert time.process_time() - begun < 5

@@ -13,6 +13,7 @@ from svc.assistant.skills.mail.tool import inspect, judge_mail
 from tests.support.growth import times_as_long
 from tests.support.mail_variety.build import HALVES, hard_ham, lures
 from tests.support.mail_variety.messy import messy_ham, messy_lures
+from tests.support.mail_variety.structures import structured
 
 FLAGGED = ("phishing", "fraud", "suspicious")
 
@@ -39,6 +40,12 @@ def test_newsletters_and_notices_are_not_flagged(half: str):
 def test_messy_traps_are_flagged_and_messy_ordinary_mails_are_not(half: str, least: float):
     assert share(messy_lures(half)) >= least
     assert share(messy_ham(half), (*FLAGGED, "spam")) <= 0.05
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_mails_of_many_structures_are_told_apart(half: str):
+    assert share(structured("lures", half)) >= 0.85
+    assert share(structured("ham", half), (*FLAGGED, "spam")) <= 0.05
 
 
 LINE = b"From a@b.example Tue Mar 11 09:30:00 2025\n"

@@ -22,7 +22,7 @@ def flagged(text: str, source: str) -> bool:
     return any(one.facts.verdict in ("malicious", "suspicious") for one in with_facts(findings, ScriptSummary))
 
 
-@pytest.mark.parametrize("half", ["open", "held", "fresh_open", "fresh_held"])
+@pytest.mark.parametrize("half", ["open", "held", "fresh_open", "fresh_held", "further_open", "further_held"])
 @pytest.mark.parametrize("language", ENDINGS)
 def test_malicious_scripts_are_flagged_and_benign_ones_are_not(language: str, half: str):
     path = files(__package__).joinpath("samples", f"{language}_{half}.toml")

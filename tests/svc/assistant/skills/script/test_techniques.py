@@ -116,9 +116,9 @@ def test_the_words_that_a_pattern_needs(pattern: str, words: tuple[str, ...]):
     ids=["for", "one word", "cp", "dots", "copy"],
 )
 def test_a_huge_command_is_bounded(command: str):
-    started = time.perf_counter()
+    started = time.process_time()
     rank_techniques(command)
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3
     assert len(plain_command(command)) <= MAX_COMMAND_CHARS
 
 
