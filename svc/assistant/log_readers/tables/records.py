@@ -95,8 +95,8 @@ class JsonForm:
 
 def _unwrapped(found: dict[str, object]) -> dict[str, object]:
     """Return the record in an object around it, as Splunk, Elasticsearch, collectors and queues write it."""
-    if (inner := _queued(found)) is not None:
-        return inner
+    if (queued := _queued(found)) is not None:
+        return queued
     if any(plain_name(name) in roles()["time"] for name in found):
         return found
     for name in _WRAPPERS:

@@ -3,8 +3,8 @@
 A rule for an audit log names an action. The same action is less than an incident if it failed, if the changed role was
 the stronger one before, or if a protection was turned on. A tool that deploys configuration makes and updates things
 all day; what it deletes or disables keeps its level, and so does everything above medium, because an agent's name can
-be forged. Looking at a setting changes nothing. Products record that in many forms, so it is decided here for all of them. A rule that looks at failures
-itself keeps its level.
+be forged. Looking at a setting changes nothing. Products record that in many forms, so it is decided here for all of
+them. A rule that looks at failures or reads itself keeps its level.
 """
 
 from __future__ import annotations
@@ -121,7 +121,11 @@ def milder(rule: Rule, event: Event) -> Milder | None:
         return None
     if event.fields.get("Outcome") == "failure" and not _is_about_failures(rule):
         return Milder.FAILED
-    if is_read(event.fields.get("Action") or event.fields.get("eventName", "")) and _CHANGING.issuperset(rule.tactics) and not _is_about_reads(rule):
+    if (
+        is_read(event.fields.get("Action") or event.fields.get("eventName", ""))
+        and _CHANGING.issuperset(rule.tactics)
+        and not _is_about_reads(rule)
+    ):
         return Milder.READ
     changed = list(changes(event.fields))
     if "privilege-escalation" in rule.tactics and changed and all(_is_demotion(*change) for change in changed):
@@ -211,7 +215,18 @@ def _is_managed(fields: Mapping[str, str]) -> bool:
 
 def _setting(fields: Mapping[str, str]) -> str:
     """Return the words that name the changed setting."""
-    names = ("Action", "Target", "action", "setting", "category", "subcategory", "property", "operation_detail", "source_label", "event_type")
+    names = (
+        "Action",
+        "Target",
+        "action",
+        "setting",
+        "category",
+        "subcategory",
+        "property",
+        "operation_detail",
+        "source_label",
+        "event_type",
+    )
     own = (
         value for name, value in fields.items() if name in names or name.lower().endswith((".property", "setting_name"))
     )

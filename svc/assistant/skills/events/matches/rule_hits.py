@@ -29,7 +29,18 @@ _WHY_REFUSED = "The server refused every one of these requests."
 
 
 class _RuleMatches:
-    __slots__ = ("_severe", "_severity", "_techniques", "actors", "episodes", "hosts", "milder", "refused", "rule", "span")
+    __slots__ = (
+        "_severe",
+        "_severity",
+        "_techniques",
+        "actors",
+        "episodes",
+        "hosts",
+        "milder",
+        "refused",
+        "rule",
+        "span",
+    )
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
