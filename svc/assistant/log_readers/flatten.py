@@ -15,7 +15,7 @@ MAX_PAIR_NAME_CHARS = 80
 _PAIR_NAMES = ("name", "Name", "key", "Key", "displayName", "@Name")
 _PAIR_VALUES = (
     "value", "Value", "newValue", "NewValue", "#text", "stringValue", "intValue", "boolValue", "multiValue",
-    "multiIntValue",
+    "multiIntValue", "ValueString",
 )  # fmt: skip
 _SCALARS = (int, float, bool)
 _BOOLS = {True: "true", False: "false"}

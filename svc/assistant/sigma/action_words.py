@@ -61,6 +61,8 @@ _PAIRS = (
     ("role", "previousrole"), ("value", "old"),
 )  # fmt: skip
 """The last part of the names of fields with the value after and before a change, as products call them."""
+_OBJECT_PAIRS = tuple(pair for pair in _PAIRS if not {"to", "value", "role", "permission"}.intersection(pair))
+"""The names of objects with the settings after and before a change; ``to`` and ``from`` are ends of other things."""
 _LOG_NAME = re.compile(
     r"(?:\w{1,40}[ _.-]?)?(?:audit|activity|admin)[ _-]?(?:logs?|events?|trail|settings)", re.IGNORECASE
 )
@@ -100,11 +102,11 @@ class _Name(NamedTuple):
 
 
 _OPEN = re.compile(
-    r"anyone|public|(?<!not[_ ])allow|\bopen\b|everyone|external|all[_ ]users|low\b|guest", re.IGNORECASE
+    r"anyone|public|(?<!not[_ ])allow|\bopen\b|everyone|external|all[_ ]users|low\b|guest|unlimited", re.IGNORECASE
 )
 _CLOSED = re.compile(
     r"den(?:y|ied)|not[_ ]?allowed|private|team[_ ]?only|only[_ ]?me|internal|restrict|block|member|invited|company"
-    r"|admins?[_ ]?only|collaborators|high\b|strong|require|enforce",
+    r"|admins?[_ ]?only|collaborators|high\b|strong|require|enforce|(?<!un)limited",
     re.IGNORECASE,
 )
 
@@ -181,8 +183,15 @@ def _known(name: str) -> _Name:
         or is_of_object
         or (last in _ACTIONS and not parent),
         is_role=last in _ROLES and not parent.endswith(_ACTORS),
-        before=tuple(f"{parent}{dot}{old}" for new, old in _PAIRS if last == new),
+        before=(
+            *(f"{parent}{dot}{old}" for new, old in _PAIRS if last == new),
+            *(f"{parent[: -len(new)]}{old}.{last}" for new, old in _OBJECT_PAIRS if _ends_with(parent, new)),
+        ),
     )
+
+
+def _ends_with(parent: str, name: str) -> bool:
+    return parent == name or parent.endswith(f".{name}")
 
 
 def _is(value: str, words: frozenset[str]) -> bool:

@@ -159,7 +159,7 @@ def _of_subject(
     shown = (proven or found)[:SHOWN]
     is_unnamed = asks_to_whom(text) and not any(_held(one.facts, "targets") for one in shown)
     unnamed = " To whom it was done is not stated in what was read." if is_unnamed else ""
-    return f"{lead} {_listed(proven or found)}.{unnamed}", True
+    return f"{lead} {_listed(proven or found)}.{unnamed}{subject.limit}", True
 
 
 def accepted_sources(findings: Sequence[AnyFinding]) -> str:

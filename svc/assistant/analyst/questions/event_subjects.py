@@ -12,30 +12,43 @@ import msgspec
 from svc.assistant.findings import AnyFinding
 from svc.assistant.skills.events.findings import RuleHit
 
+_OF_LOGINS = "initial-access"
 _SEVERAL = re.compile(r",| or |/", re.IGNORECASE)  # a title of several things does not say which of them happened
 
 
 class EventSubject(msgspec.Struct, frozen=True, kw_only=True):
     """A subject: its words in a question, in the title of a rule, and in the name of an action.
 
-    ``techniques`` belong to this subject alone. ``is_certain``: a finding proves it; else it is only a sign of it.
+    ``techniques`` belong to this subject alone. ``tactics``: each rule with one of them is about it, unless it is about
+    logins. ``is_certain``: a finding proves it; else it is only a sign of it. ``limit`` is what such an answer leaves
+    out.
     """
 
     words: re.Pattern[str]
     titles: re.Pattern[str]
     techniques: tuple[str, ...] = ()
+    tactics: frozenset[str] = frozenset()
     is_certain: bool = True
+    limit: str = ""
 
     def is_in(self, finding: AnyFinding) -> bool:
         """Whether a finding is about the subject."""
+        if self._has_tactic(finding):
+            return True
         if self.titles.search(finding.title) or self._names_action(finding):
             return True
         return any(one in self.techniques for one in finding.techniques)
 
     def is_proven_by(self, finding: AnyFinding) -> bool:
         """Whether a finding says that it happened, not only that it or something else did."""
+        if self._has_tactic(finding):
+            return True
         is_plain = self.titles.search(finding.title) is not None and not _SEVERAL.search(finding.title)
         return self.is_certain and (is_plain or self._names_action(finding))
+
+    def _has_tactic(self, finding: AnyFinding) -> bool:
+        tactics = finding.facts.tactics if isinstance(finding.facts, RuleHit) else []
+        return not self.tactics.isdisjoint(tactics) and _OF_LOGINS not in tactics
 
     def _names_action(self, finding: AnyFinding) -> bool:
         actions = finding.facts.actions if isinstance(finding.facts, RuleHit) else []
@@ -64,6 +77,7 @@ _MFA = r"mfa|2fa|2sv|(?:two|multi|second)[- ]?(?:factor|step)\w*|2-step|strong a
 _REMOVED = (
     r"disabl\w*|remov\w*|delet\w*|deactivat\w*|turn\w* off|switch\w* off|(?:is|are|was|were|got|been) off|reset\w*"
     r"|bypass\w*|weaken\w*|unenrol\w*|exempt\w*|stop\w*|revok\w*|turned off|destroy\w*|clear\w*|wip\w*|tamper\w*"
+    r"|to (?:off|optional|false|not required)"
 )
 _MADE = (
     r"add\w*|creat\w*|grant\w*|got|gets|assign\w*|promot\w*|ma[dk]e|made|new|bec[ao]me|elevat\w*|attach\w*|given|gave|gain\w*"
@@ -106,8 +120,19 @@ ABROAD = EventSubject(
 )
 SUBJECTS = (
     EventSubject(
+        words=_pattern(
+            r"\badmin(?:istrat(?:ive|ion|ors?))?'?s?'? (?:changes?|actions?|activit(?:y|ies)|operations?)\b"
+            r"|\b(?:configuration|settings?|security|privileged) changes\b"
+        ),
+        titles=_pattern(r"(?!)"),
+        tactics=frozenset(
+            ["persistence", "privilege-escalation", "defense-evasion", "defense-impairment", "stealth", "impact"]
+        ),
+        limit=" Changes that no rule describes are not in this list; the kinds of events are below.",
+    ),
+    EventSubject(
         words=_pattern(_pair(_MFA, rf"{_REMOVED}|chang\w*")),
-        titles=_pattern(rf"{_pair(_MFA, _REMOVED)}|\bMFA\b[^?]{{0,40}}\bchanged\b"),
+        titles=_pattern(rf"{_pair(_MFA, _REMOVED)}|\b(?:{_MFA})\b[^?]{{0,40}}\bchanged\b"),
         techniques=("T1556.006",),
     ),
     EventSubject(

@@ -6,9 +6,12 @@ in ``mapping.py``.
 
 from __future__ import annotations
 
+import base64
+import binascii
 import csv
 import json
 import re
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import BinaryIO, NamedTuple, Protocol
 
@@ -16,7 +19,7 @@ from svc.assistant.findings import Gap
 from svc.assistant.log_readers.auditd import is_audit_log
 from svc.assistant.log_readers.firewall_lines import netfilter_action
 from svc.assistant.log_readers.flatten import flatten
-from svc.assistant.log_readers.json_objects import Skipped, read_objects
+from svc.assistant.log_readers.json_objects import Skipped, object_of, read_objects
 from svc.assistant.log_readers.lines import Lines, Unread, split_lines
 from svc.assistant.log_readers.parts import part_of
 from svc.assistant.log_readers.syslog import is_syslog
@@ -30,6 +33,9 @@ MAX_CELL_CHARS = 262_144
 LINE_SHARE = 0.6  # of the first lines that must have the form
 SAMPLE_LINES = 50
 MIN_PAIRS = 5  # key=value pairs in a line, members of a record inside another object
+MIN_QUEUED_CHARS = 40  # of a record in Base64
+_GZIP = b"\x1f\x8b"
+_MESSAGES = ("message", "kinesis", "awslogs")  # of Pub/Sub, Kinesis and CloudWatch Logs
 _WRAPPERS = ("result", "_source", "node", "event", "Event", "record", "log", "data")
 _SYSLOG_LEAD = re.compile(r"\s*(?:<\d{1,3}>)?(?:1 )?")
 
@@ -88,7 +94,9 @@ class JsonForm:
 
 
 def _unwrapped(found: dict[str, object]) -> dict[str, object]:
-    """Return the record in an object around it, as Splunk, Elasticsearch and collectors write it."""
+    """Return the record in an object around it, as Splunk, Elasticsearch, collectors and queues write it."""
+    if (queued := _queued(found)) is not None:
+        return queued
     if any(plain_name(name) in roles()["time"] for name in found):
         return found
     for name in _WRAPPERS:
@@ -96,6 +104,22 @@ def _unwrapped(found: dict[str, object]) -> dict[str, object]:
         if isinstance(inner, dict) and len(inner) >= MIN_PAIRS and kind_of(frozenset(map(plain_name, found))) is None:
             return {key: value for key, value in found.items() if key != name} | inner
     return found
+
+
+def _queued(found: dict[str, object]) -> dict[str, object] | None:
+    """Return the record that a queue's message holds in Base64, maybe compressed; None if there is none."""
+    bodies = (found, *(inner for name in _MESSAGES if isinstance(inner := found.get(name), dict)))
+    text = next((data for body in bodies if isinstance(data := body.get("data"), str)), "")
+    if not MIN_QUEUED_CHARS <= len(text) <= MAX_CELL_CHARS or not text.isascii():
+        return None
+    try:
+        data = base64.b64decode(text, validate=True)
+        if data.startswith(_GZIP):
+            data = zlib.decompressobj(wbits=31).decompress(data, MAX_CELL_CHARS)
+    except (binascii.Error, zlib.error):
+        return None
+    record = object_of(data.decode(errors="replace"))
+    return record if isinstance(record, dict) else None
 
 
 def _is_record(found: dict[str, object]) -> bool:

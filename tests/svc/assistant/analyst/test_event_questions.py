@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -56,6 +57,31 @@ async def test_an_ordinary_question_is_answered_in_the_first_line(sample: str, q
     path = SOURCES / sample
     asked = await ask(question, (path.name, path.read_bytes()))
     assert re.search(first, asked.markdown.partition("\n")[0]), asked.markdown[:500]
+
+
+async def test_admin_changes_are_all_that_rules_describe_and_the_limit_is_stated():
+    path = SOURCES / "identity/okta/attack.jsonl"
+    first = (await ask("Which admin changes were made?", (path.name, path.read_bytes()))).markdown.partition("\n")[0]
+
+    assert first.startswith("**Found:**"), first
+    assert len(re.findall(r"\((?:high|medium|low)\)", first)) > 3, first
+    assert "Changes that no rule describes are not in this list" in first
+
+
+async def test_the_answer_shows_the_setting_that_was_turned_off_and_not_the_one_that_was_turned_on():
+    changed = {
+        "id": "1",
+        "date_create": 1778486561,
+        "action": "pref.two_factor_auth_changed",
+        "actor": {"type": "user", "user": {"id": "W1", "name": "ann", "email": "ann@example.org", "team": "T1"}},
+        "context": {"ip_address": "192.0.2.7", "ua": "Mozilla/5.0", "location": {"type": "workspace", "id": "T1"}},
+    }
+    on = changed | {"details": {"new_value": "REQUIRED", "previous_value": "NOT_REQUIRED"}}
+    off = changed | {"details": {"new_value": "NOT_REQUIRED", "previous_value": "REQUIRED"}}
+    log = "\n".join(map(json.dumps, (on, off)))
+    first = (await ask("Was MFA disabled for anyone?", ("slack.jsonl", log.encode()))).markdown.partition("\n")[0]
+
+    assert re.match(r"\*\*(?:Yes|Possibly):\*\* `Slack .*line 2", first), first
 
 
 async def test_what_was_not_recorded_is_not_denied():

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import csv
+import gzip
 import io
 import json
 from collections.abc import Callable, Sequence
@@ -55,6 +57,10 @@ def _columns(records: Sequence[Record], names: str, rows: str) -> Record:
     return {names: [{"name": name, "type": "string"} for name in columns], rows: cells}
 
 
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
 Writer = Callable[[Sequence[Record]], str | bytes]
 OPEN: dict[str, Writer] = {
     "lines": _lines,
@@ -73,6 +79,12 @@ OPEN: dict[str, Writer] = {
     ),
     "inside properties": lambda records: json.dumps(
         {"records": [{"time": "2026-11-18T04:00:00Z", "category": "x", "properties": one} for one in records]}
+    ),
+    "messages of Pub/Sub": lambda records: _lines(
+        [{"message": {"data": _base64(json.dumps(one).encode()), "messageId": "1"}} for one in records]
+    ),
+    "compressed records of Kinesis": lambda records: _lines(
+        [{"kinesis": {"data": _base64(gzip.compress(json.dumps(one).encode(), mtime=0))}} for one in records]
     ),
     "CSV with a mark and semicolons": lambda records: "\ufeff" + _table(records, ";"),
 }

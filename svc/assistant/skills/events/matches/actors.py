@@ -22,7 +22,9 @@ _TARGET_FIELDS = (
     "target.alternateId", "targetResources.userPrincipalName", "targetResources.displayName",
     "parameters.USER_EMAIL", "parameters.GROUP_EMAIL", "parameters.doc_title", "requestParameters.userName",
     "requestParameters.bucketName", "requestParameters.groupName", "requestParameters.roleName",
-    "resource.labels.bucket_name", "objectRef.name", "user", "repo",
+    "resource.labels.bucket_name", "objectRef.name", "entity.user.email", "entity.channel.name", "entity.file.name",
+    "requestParams.targetUserName", "requestParams.targetGroupName", "AuditKeyValues.target_name", "source.login",
+    "source.item_name", "resource.email", "details.target_details", "user_name", "user", "repo",
 )  # fmt: skip
 """Where audit logs name what an action was done to, if the reader of the log did not; the most particular first."""
 _OF_ACCOUNTS = (4720, 4722, 4723, 4724, 4725, 4726, 4738, 4740, 4741, 4742, 4743, 4767)

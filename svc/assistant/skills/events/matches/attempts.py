@@ -3,8 +3,8 @@
 A rule for an audit log names an action. The same action is less than an incident if it failed, if the changed role was
 the stronger one before, or if a protection was turned on. A tool that deploys configuration makes and updates things
 all day; what it deletes or disables keeps its level, and so does everything above medium, because an agent's name can
-be forged. Products record that in many forms, so it is decided here for all of them. A rule that looks at failures
-itself keeps its level.
+be forged. Looking at a setting changes nothing. Products record that in many forms, so it is decided here for all of
+them. A rule that looks at failures or reads itself keeps its level.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ class Milder(StrEnum):
     HARDENING = "Each of these changes turned a protection on or restricted access."
     DEPLOYMENT = "By agent or name, a tool that deploys configuration made these changes, and none removed anything."
     OWN = "Each of these accounts changed its own password."
+    READ = "Each of these actions only looked at something."
     MANAGED = "Management software started each of these programs from its installation folder."
 
 
@@ -57,6 +58,15 @@ _OPENING = re.compile(
 )
 
 
+_READING = frozenset(
+    ["get", "list", "describe", "view", "viewed", "read", "search", "searched", "query", "check", "show", "lookup"]
+)
+_READ_LAST = frozenset(["get", "view", "viewed", "read", "describe"])  # "ip_allow_list" is no read
+_SECRET = re.compile(r"secret|password|bypass|recover|backup.?code|key|token|credential|export|download", re.IGNORECASE)
+"""What an attacker wants to see: looking at it is the incident."""
+_CHANGING = _EVASION | {"persistence", "privilege-escalation", "impact"}
+"""Tactics of actions that change something."""
+_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _DEPLOYERS = re.compile(
     r"terraform|opentofu|pulumi|cloudformation|crossplane|argocd-|flux-|(?:helm|kustomize|source)-controller"
     r"|config-connector|cdk-deploy|atlantis|ansible|githubactions|gitlab-runner|azure-?devops",
@@ -111,6 +121,12 @@ def milder(rule: Rule, event: Event) -> Milder | None:
         return None
     if event.fields.get("Outcome") == "failure" and not _is_about_failures(rule):
         return Milder.FAILED
+    if (
+        is_read(event.fields.get("Action") or event.fields.get("eventName", ""))
+        and _CHANGING.issuperset(rule.tactics)
+        and not _is_about_reads(rule)
+    ):
+        return Milder.READ
     changed = list(changes(event.fields))
     if "privilege-escalation" in rule.tactics and changed and all(_is_demotion(*change) for change in changed):
         return Milder.DEMOTION
@@ -135,6 +151,21 @@ def _is_about_failures(rule: Rule) -> bool:
         _OUTCOMES.search(check.field) or (is_positive and any(_FAILURES.search(value) for value in check.values))
         for check, is_positive in _checks(rule.condition)
     )
+
+
+def _is_about_reads(rule: Rule) -> bool:
+    """Whether a rule names an action that only looks at something."""
+    checks = _checks(rule.condition)
+    return any(is_positive and any(is_read(value) for value in check.values) for check, is_positive in checks)
+
+
+def is_read(action: str) -> bool:
+    """Whether the first or last word of an action's last part says that it only looks at something, and no secret."""
+    part = re.split(r"[./:]", action[:MAX_VALUE_CHARS])[-1]
+    words = [word.lower() for word in _WORDS.findall(part)]
+    if not words or _SECRET.search(part):
+        return False
+    return words[0] in _READING or (" " not in part and words[-1] in _READ_LAST)
 
 
 def _checks(node: Node, *, is_positive: bool = True) -> Iterator[tuple[Check, bool]]:
@@ -184,7 +215,18 @@ def _is_managed(fields: Mapping[str, str]) -> bool:
 
 def _setting(fields: Mapping[str, str]) -> str:
     """Return the words that name the changed setting."""
-    names = ("Action", "Target", "action", "setting", "property", "operation_detail", "source_label", "event_type")
+    names = (
+        "Action",
+        "Target",
+        "action",
+        "setting",
+        "category",
+        "subcategory",
+        "property",
+        "operation_detail",
+        "source_label",
+        "event_type",
+    )
     own = (
         value for name, value in fields.items() if name in names or name.lower().endswith((".property", "setting_name"))
     )

@@ -29,7 +29,18 @@ _WHY_REFUSED = "The server refused every one of these requests."
 
 
 class _RuleMatches:
-    __slots__ = ("_severity", "_techniques", "actors", "episodes", "hosts", "milder", "refused", "rule", "span")
+    __slots__ = (
+        "_severe",
+        "_severity",
+        "_techniques",
+        "actors",
+        "episodes",
+        "hosts",
+        "milder",
+        "refused",
+        "rule",
+        "span",
+    )
 
     def __init__(self, rule: Rule) -> None:
         self.rule = rule
@@ -39,6 +50,7 @@ class _RuleMatches:
         self.refused = 0
         self.milder: dict[Milder | None, int] = {}
         self.episodes: list[Episode] = []
+        self._severe: list[Event] = []
         self._severity = rule.severity
         self._techniques: Counter[str] = Counter()
 
@@ -51,6 +63,8 @@ class _RuleMatches:
             why = milder(self.rule, hit.event)
             self.milder[why] = self.milder.get(why, 0) + 1
             self.span.add(hit.event)
+            if why is None and len(self._severe) < MAX_EVIDENCE:
+                self._severe.append(hit.event)
             return
         self.episodes.append(hit.episode)
         self.span.count += 1
@@ -70,6 +84,12 @@ class _RuleMatches:
         shared = ", ".join(one.partition("=")[2] for one in groups[0].shared)[:MAX_TITLE_CHARS] if groups else ""
         more = f" and {len(self.episodes) - 1:,} more" if len(self.episodes) > 1 else ""
         return f"{self.rule.title}: {shared}{more}" if shared else self.rule.title
+
+    @property
+    def shown(self) -> list[Event]:
+        """The events that are shown as evidence: those that are no milder than their action first."""
+        rest = [event for event in self.span.events if all(event is not one for one in self._severe)]
+        return [*self._severe, *rest][:MAX_EVIDENCE]
 
     def groups(self) -> list[CorrelatedGroup]:
         """The related events, those with most events first."""
@@ -152,7 +172,7 @@ class RuleHits:
                 title=matched.title,
                 severity=matched.severity,
                 why=matched.why,
-                evidence=tuple(place.evidence(event) for event in span.events),
+                evidence=tuple(place.evidence(event) for event in matched.shown),
                 techniques=matched.techniques,
                 facts=RuleHit(
                     rule=rule.id,

@@ -69,6 +69,41 @@ def test_why_an_event_is_milder_than_its_action(fields: dict[str, str], why: Mil
 
 
 @pytest.mark.parametrize(
+    ("action", "why"),
+    [
+        ("ListServiceAccounts", Milder.READ),
+        ("google.logging.v2.ConfigServiceV2.GetSink", Milder.READ),
+        ("MICROSOFT.AUTHORIZATION/POLICIES/READ", Milder.READ),
+        ("Viewed policy 'Standard'", Milder.READ),
+        ("device_view", Milder.READ),
+        ("bypass_view", None),
+        ("GetSecretValue", None),
+        ("ip_allow_list", None),
+        ("update_ip_allow_list", None),
+        ("getaway.create", None),
+        ("DeleteSink", None),
+    ],
+)
+def test_looking_at_a_setting_is_milder_than_changing_it(action: str, why: Milder | None):
+    changing = rule(Check("target", "contains", ("account",)))
+
+    assert milder(changing, event(Action=action)) is why
+
+
+def test_a_rule_that_names_a_read_keeps_its_level():
+    reading = rule(Check("Action", "equals", ("GetPolicy",)))
+
+    assert milder(reading, event(Action="GetPolicy")) is None
+
+
+def test_members_of_objects_before_and_after_a_change_are_compared():
+    fields = {"content.after.role": "Group Member", "content.before.role": "Group Admin"}
+
+    assert milder(rule(), event(**fields)) is Milder.DEMOTION
+    assert milder(rule(), event(**dict(zip(fields, reversed(fields.values()), strict=True)))) is None
+
+
+@pytest.mark.parametrize(
     ("action", "agent", "level", "why"),
     [
         ("role_created", "APN/1.0 HashiCorp/1.0 Terraform/1.9.5", "medium", Milder.DEPLOYMENT),
