@@ -22,7 +22,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketState
 
-from svc.assistant.turn import Assistant
+from svc.assistant.turn import Assistant, ToolCluster, no_cluster
 from svc.errors import (
     AddressNotFoundError,
     ConfigError,
@@ -332,6 +332,8 @@ def build(
     steady = SteadyClock(clock or time_source or time.time, elapsed, grace_seconds=chosen.clock_grace_seconds)
     if (set_workers := getattr(assistant, "set_workers", None)) is not None:  # one that is no subclass may lack it
         set_workers(chosen.workers if isinstance(chosen.workers, int) else 0)
+    if chosen.tools:
+        _use_cluster(assistant, chosen, folder_of_files(database, files))
     state = shared_state_of(store, steady.steady)
     if shared is None or isinstance(database, Path):
         session_stores = SessionStores(store, SqliteStore(None), disk, memory)
@@ -366,6 +368,20 @@ def build(
     running = RunningService(service, assistant, disk, single=single, replica=replica, time_source=time_source)
     running.forwarder = forwarder_of(service, passed, homes)
     return running
+
+
+def _use_cluster(assistant: Assistant, chosen: Settings, folder: Path) -> None:
+    """Let the cluster of the settings read attached files; raises ConfigError if that is impossible."""
+    if (set_cluster := getattr(assistant, "set_cluster", None)) is None:  # one that is no subclass may lack it
+        raise no_cluster()
+    set_cluster(
+        ToolCluster(
+            address=chosen.tools,
+            folder=folder,
+            at_once=chosen.tools_at_once,
+            patience_seconds=chosen.tools_patience_seconds,
+        )
+    )
 
 
 def _disk_of(
