@@ -15,11 +15,13 @@ from svc._version import __version__
 
 _PACKAGE = Path(__file__).parents[3]
 LIBRARIES = (
+    "backports.zstd",
     "cryptography",
     "cvss",
     "defusedxml",
     "dpkt",
     "evtx",
+    "google-re2",
     "jsonschema",
     "libesedb-python",
     "msgspec",

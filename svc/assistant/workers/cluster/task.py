@@ -138,8 +138,12 @@ def _difference(program: Program) -> str:
     return f"it has {difference}" if difference else ""
 
 
-def describe(probe: str, text: str) -> tuple[Program, bool]:
+async def describe(probe: str, text: str) -> tuple[Program, bool]:
     """The program of this machine, and whether the file ``probe`` has this text here."""
+    return await asyncio.to_thread(_described, probe, text)
+
+
+def _described(probe: str, text: str) -> tuple[Program, bool]:
     try:
         has_probe = Path(probe).read_text("ascii") == text
     except OSError:
