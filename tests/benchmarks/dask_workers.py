@@ -25,7 +25,7 @@ from distributed import Client
 
 from svc.assistant.findings import InputKind, Progress
 from svc.assistant.skills.cvss.findings import CvssBroken
-from svc.assistant.workers.cluster.address import ClusterAddress
+from svc.assistant.turn import ToolCluster
 from svc.assistant.workers.cluster.dask_cluster import DaskCluster
 from svc.assistant.workers.job import Job
 from svc.assistant.workers.machine import processors
@@ -57,7 +57,8 @@ async def cluster(folder: Path, count: int) -> AsyncIterator[Workers]:
         async with Client(address, asynchronous=True, set_as_default=False) as client:
             await client.wait_for_workers(count, timeout=120)
         workers = Workers(slots=1)
-        workers.set_cluster(DaskCluster(ClusterAddress(address), folder, slots=count, patience_seconds=60, preload=()))
+        url = address.replace("tcp://", "dask://")
+        workers.set_cluster(DaskCluster(ToolCluster(address=url, folder=folder, at_once=count)))
         await workers.start()
         await _run(workers, [_job(folder, number, "wait", seconds="5") for number in range(count)])
         yield workers

@@ -124,18 +124,9 @@ class Analyst(Assistant):
 
     def set_cluster(self, cluster: ToolCluster) -> None:
         """Let other machines read attached files; raises ConfigError."""
-        from svc.assistant.workers.cluster.address import ClusterAddress  # most services have none
-        from svc.assistant.workers.cluster.dask_cluster import DaskCluster
+        from svc.assistant.workers.cluster.dask_cluster import DaskCluster  # most services have none
 
-        self._workers.set_cluster(
-            DaskCluster(
-                ClusterAddress.parse(cluster.address),
-                cluster.folder,
-                slots=cluster.at_once,
-                patience_seconds=cluster.patience_seconds,
-                preload=_PRELOAD,
-            )
-        )
+        self._workers.set_cluster(DaskCluster(cluster, preload=_PRELOAD))
 
     @property
     def worker_load(self) -> WorkerLoad:

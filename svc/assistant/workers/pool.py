@@ -250,7 +250,8 @@ class Workers:
     async def unpack(self, job: Job) -> AsyncGenerator[WorkerItem, None]:
         """As ``run``, for a job that also sends the members of an archive."""
         size = size_of(job.source)
-        run = begin(job, size, limits_for(self._limits, size, job.source))
+        is_remote = self._cluster is not None and self._cluster.takes(job)  # then this machine's memory is no limit
+        run = begin(job, size, limits_for(self._most if is_remote else self._limits, size, job.source))
         async with contextlib.aclosing(in_parts(run, self._part, asyncio.get_running_loop().time)) as items:
             async for item in items:
                 yield item

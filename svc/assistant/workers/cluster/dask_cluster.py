@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from svc.assistant import knowledge
+from svc.assistant.turn import ToolCluster
 from svc.assistant.workers.cluster import task
 from svc.assistant.workers.cluster.address import ClusterAddress
 from svc.assistant.workers.cluster.program import Program, own_program
@@ -48,19 +49,15 @@ class DaskCluster:
     """A dask cluster.
 
     Args:
-        address: Its scheduler.
-        folder: The folder of attached files, at the same path on each machine.
-        slots: How many jobs it gets at the same time; 0 is one for each of its threads.
-        patience_seconds: How long a job waits for a scheduler that is out of reach.
+        cluster: Its address, the folder of attached files, and its limits.
         preload: Modules that a worker process has imported before its job.
 
     Raises:
-        ConfigError: dask is not installed.
+        ConfigError: The address is not valid, or dask is not installed.
     """
 
-    def __init__(
-        self, address: ClusterAddress, folder: Path, *, slots: int, patience_seconds: float, preload: tuple[str, ...]
-    ) -> None:
+    def __init__(self, cluster: ToolCluster, *, preload: tuple[str, ...] = ()) -> None:
+        address = ClusterAddress.parse(cluster.address)
         try:
             import distributed  # noqa: F401
         except ImportError as error:
@@ -68,9 +65,9 @@ class DaskCluster:
                 'a cluster needs the extra "dask", which is not installed: pip install "svc-jupyter[dask]"'
             ) from error
         self._address = address.url
-        self._folder = folder.absolute()
-        self._slots = slots
-        self._patience_seconds = patience_seconds
+        self._folder = cluster.folder.absolute()
+        self._slots = cluster.at_once
+        self._patience_seconds = cluster.patience_seconds
         self._preload = preload
         self._is_exposed = address.is_exposed
         self._topic = f"svc-jobs-{secrets.token_hex(16)}"

@@ -161,7 +161,9 @@ def _handler(worker: Worker) -> Any:  # noqa: ANN401  # dask's type
         place = _places[found] if (found := known()) is not None else None
         waiting = place.tickets.get(ticket) if place is not None else None
         if place is None or waiting is None or waiting.taken.is_set():
-            raise ValueError("nothing waits with this ticket")
+            await comm.write({"problem": f"its task had ended; the service came after more than {COME_SECONDS:g} s"})
+            await comm.close()
+            return Status.dont_reply
         waiting.taken.set()
         try:
             await _relay(comm, place)

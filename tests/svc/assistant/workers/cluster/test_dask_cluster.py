@@ -17,8 +17,8 @@ import trustme
 from svc.assistant.findings import Coverage, Finding, Gap, InputKind, Progress, ToolFailure
 from svc.assistant.skills.catalogue import SKILLS
 from svc.assistant.skills.cvss.findings import CvssBroken
+from svc.assistant.turn import ToolCluster
 from svc.assistant.workers.cluster import dask_cluster
-from svc.assistant.workers.cluster.address import ClusterAddress
 from svc.assistant.workers.cluster.dask_cluster import DaskCluster
 from svc.assistant.workers.cluster.program import own_program
 from svc.assistant.workers.payer import STOP, TURN_END, StopRequest
@@ -142,7 +142,9 @@ def files_in(tmp_path: Path) -> Path:
 
 
 def cluster_of(address: str, tmp_path: Path, patience: float = 30.0) -> DaskCluster:
-    return DaskCluster(ClusterAddress(address), files_in(tmp_path), slots=2, patience_seconds=patience, preload=())
+    scheme, _, place = address.partition("://")
+    url = f"{'dask' if scheme == 'tcp' else 'dask+tls'}://{place}"
+    return DaskCluster(ToolCluster(address=url, folder=files_in(tmp_path), at_once=2, patience_seconds=patience))
 
 
 @pytest.fixture
@@ -224,11 +226,13 @@ async def test_findings_are_those_of_a_local_run_byte_by_byte(remote, local, tmp
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_findings_of_all_shapes_in_parts_are_those_of_a_local_run(remote, local, tmp_path):
-    await check_equal(remote, local, [read_as(name, log_of(name, 1_000, seed=2), tmp_path) for name in SHAPES])
+    await check_equal(remote, local, [read_as(name, log_of(name, 400, seed=2), tmp_path) for name in SHAPES])
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("is_held", [False, True])
 async def test_findings_of_many_kinds_are_those_of_a_local_run(is_held, remote, local, tmp_path):
     kinds = [kind for kind in KINDS.values() if kind.held is is_held]
@@ -403,6 +407,7 @@ async def test_a_dask_worker_that_dies_costs_no_finding_and_doubles_none(remote,
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("tool", ["waits", "changes"])
 async def test_a_machine_that_goes_away_costs_no_finding_unless_the_second_finds_other_things(tool, tmp_path, tools):
     job = job_of(tool, tmp_path, marker=str(tmp_path / "lost"))
@@ -428,6 +433,7 @@ async def test_a_machine_that_goes_away_costs_no_finding_unless_the_second_finds
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_a_job_that_kills_its_machines_is_given_up(remote, tmp_path):
     [failed] = kept(await run(remote, job_of("kills_its_machine", tmp_path)))
     assert isinstance(failed.facts, ToolFailure)
@@ -435,6 +441,7 @@ async def test_a_job_that_kills_its_machines_is_given_up(remote, tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 async def test_a_cluster_with_tls_runs_jobs_of_who_has_a_certificate(tmp_path, tools, quick):
     authority, mine = trustme.CA(), trustme.CA()
     paths = {name: str(tmp_path / f"{name}.pem") for name in ("ca", "cert", "key", "others_cert", "others_key")}
