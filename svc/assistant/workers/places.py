@@ -63,7 +63,8 @@ class Cluster(Protocol):
         ...
 
     async def start(self, on_slots: Callable[[int], None]) -> None:
-        """Connect, waiting for a cluster that is out of reach; ``on_slots`` is told how many jobs may run at once.
+        """Connect, waiting for a cluster that is out of reach; ``on_slots`` gets the number of jobs that may run at a
+        time.
 
         Raises:
             ConfigError: Its machines have another version of the program, or not the folder of attached files.

@@ -105,7 +105,7 @@ class DaskCluster:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
         if self._client is not None:
-            await self._client.close()
+            await _close(self._client)
 
     async def take(self, run: JobRun, seen: SeenFrames) -> RemoteProcess | None:
         """A process for the job; None if the turn ended before there was one.
@@ -197,9 +197,11 @@ class DaskCluster:
             UnavailableError: It is out of reach.
         """
         loop = asyncio.get_running_loop()
-        deadline = None if patience_seconds is None else loop.time() + patience_seconds
-        logged_at = -LOG_SECONDS
+        asked_at, logged_at = loop.time(), -LOG_SECONDS
+        deadline = None if patience_seconds is None else asked_at + patience_seconds
         async with self._connecting:
+            if self._is_away and deadline is not None and loop.time() > max(deadline, asked_at + RETRY_SECONDS):
+                raise self._away()  # others have tried for so long
             while True:
                 if self._client is not None and self._client.status == "running":
                     self._is_away = False
@@ -212,15 +214,18 @@ class DaskCluster:
                     log.warning("waiting for the dask scheduler", extra={"address": self._address, "reason": problem})
                     logged_at = loop.time()
                 if deadline is not None and loop.time() >= deadline:
-                    raise UnavailableError(
-                        f"the dask scheduler at {self._address} is out of reach, so attached files cannot be read; the "
-                        "operator must check the cluster",
-                        retry_after=RETRY_AFTER_SECONDS,
-                    )
+                    raise self._away()
                 await asyncio.sleep(RETRY_SECONDS)
 
+    def _away(self) -> UnavailableError:
+        return UnavailableError(
+            f"the dask scheduler at {self._address} is out of reach, so attached files cannot be read; the operator "
+            "must check the cluster",
+            retry_after=RETRY_AFTER_SECONDS,
+        )
+
     async def _reconnect(self) -> str:
-        """Connect anew; returns why that was not possible, else ""."""
+        """Connect again; returns why that was not possible, else ""."""
         from distributed import Client
 
         _join_logs()

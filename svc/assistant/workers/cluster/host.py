@@ -47,7 +47,7 @@ _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(RemoteJob)
 
 
-class Host:
+class ProcessHost:
     """Runs jobs.
 
     Args:
@@ -62,6 +62,7 @@ class Host:
         self._processes = LocalProcesses(preload)
         self._files = CheckedFiles()
         self._connections: set[asyncio.Task[None]] = set()
+        self._unpacking = asyncio.Lock()
 
     async def serve(self, ended: asyncio.Event) -> None:
         """Run jobs until ``ended`` is set, or no job came for IDLE_SECONDS."""
@@ -94,14 +95,14 @@ class Host:
             self._connections.discard(task)
             writer.close()
 
-    async def tables(self, tables: Tables) -> str:
-        """The folder of these tables, which is written if it is not there yet."""
+    async def unpack(self, tables: Tables) -> None:
+        """Write the folder of these tables, if it is not there yet."""
         folder = self.tables_folder(tables.digest)
-        if not folder.is_dir():
-            made = folder.with_suffix(".part")
-            await asyncio.to_thread(unpack, tables, made)
-            made.rename(folder)
-        return str(folder)
+        async with self._unpacking:
+            if not folder.is_dir():
+                made = folder.with_suffix(".part")
+                await asyncio.to_thread(unpack, tables, made)
+                made.rename(folder)
 
     def tables_folder(self, digest: str) -> Path:
         """Where tables are; without a digest, a folder that is not there."""
@@ -151,7 +152,7 @@ class CountedReading:
 class _Job:
     """One connection: it ends when the job does, and the job ends with it."""
 
-    def __init__(self, host: Host, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    def __init__(self, host: ProcessHost, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._host = host
         self._reader = reader
         self._writer = writer
@@ -165,7 +166,7 @@ class _Job:
         knowledge = self._host.tables_folder(job.tables)
         if job.tables and not knowledge.is_dir():
             await self._send(pack_host(TablesWanted()))
-            await self._host.tables(Tables(await self._frame(), job.tables))
+            await self._host.unpack(Tables(await self._frame(), job.tables))
         await self._send(pack_host(Accepted()))
         reading = CountedReading(job.request.name, self._writer)
         work = asyncio.create_task(self._work(job, state, knowledge, reading))
@@ -236,7 +237,7 @@ async def _serve(folder: Path, memory_bytes: int, preload: tuple[str, ...]) -> N
             loop.call_soon_threadsafe(ended.set)
 
     threading.Thread(target=wait_for_parent, daemon=True).start()
-    await Host(folder, memory_bytes, preload).serve(ended)
+    await ProcessHost(folder, memory_bytes, preload).serve(ended)
 
 
 def main(arguments: list[str]) -> None:

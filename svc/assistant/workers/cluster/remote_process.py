@@ -200,7 +200,7 @@ class RemoteProcess:
         except OSError as error:
             raise self._lost() from error
         if not isinstance(message, dict):
-            raise ProcessLostError(f"{self._machine} sent what is no message")
+            raise ProcessLostError(f"{self._machine} sent something other than a message")
         return message
 
     async def _write(self, data: bytes) -> None:

@@ -19,7 +19,7 @@ class TooManyTablesError(Exception):
     """The tables are larger than MAX_BYTES."""
 
 
-class _File(msgspec.Struct, frozen=True, array_like=True):
+class _TableFile(msgspec.Struct, frozen=True, array_like=True):
     name: str
     content: bytes
 
@@ -51,7 +51,7 @@ def pack(folder: Path) -> Tables:
 
 @lru_cache(maxsize=1)
 def _packed(folder: Path, state: tuple[tuple[str, int, int], ...]) -> Tables:
-    files = [_File(Path(name).relative_to(folder).as_posix(), Path(name).read_bytes()) for name, *_ in state]
+    files = [_TableFile(Path(name).relative_to(folder).as_posix(), Path(name).read_bytes()) for name, *_ in state]
     data = msgspec.msgpack.encode(files)
     return Tables(data, hashlib.sha256(data).hexdigest())
 
@@ -64,7 +64,7 @@ def unpack(tables: Tables, folder: Path) -> None:
     """
     if hashlib.sha256(tables.data).hexdigest() != tables.digest:
         raise ValueError("the tables do not have their digest")
-    for file in msgspec.msgpack.decode(tables.data, type=list[_File]):
+    for file in msgspec.msgpack.decode(tables.data, type=list[_TableFile]):
         path = Path(file.name)
         if path.is_absolute() or ".." in path.parts:
             raise ValueError(f"{file.name} is not a name in a folder")

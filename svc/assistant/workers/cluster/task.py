@@ -43,7 +43,7 @@ class HostStartError(Exception):
     """The process host did not start."""
 
 
-class _Place:
+class _DaskMachine:
     """What this dask worker has for jobs: its host, and the tickets that wait for the service."""
 
     def __init__(self, memory_bytes: int, preload: tuple[str, ...]) -> None:
@@ -101,7 +101,7 @@ class _Ticket:
         self.over = asyncio.Event()
 
 
-_places: weakref.WeakKeyDictionary[Worker, _Place] = weakref.WeakKeyDictionary()
+_places: weakref.WeakKeyDictionary[Worker, _DaskMachine] = weakref.WeakKeyDictionary()
 
 
 async def serve_job(ticket: str, topic: str, program: Program, preload: tuple[str, ...]) -> None:
@@ -115,7 +115,7 @@ async def serve_job(ticket: str, topic: str, program: Program, preload: tuple[st
         return
     if worker not in _places:
         memory = share_of_memory(worker.state.nthreads, Limits().memory_bytes, worker.memory_manager.memory_limit)
-        _places[worker] = _Place(memory, preload)
+        _places[worker] = _DaskMachine(memory, preload)
         worker.handlers[OPERATION] = _handler(worker)
     waiting = _places[worker].tickets[ticket] = _Ticket()
     worker.log_event(topic, {"ticket": ticket, "address": worker.address, "problem": ""})
@@ -123,7 +123,7 @@ async def serve_job(ticket: str, topic: str, program: Program, preload: tuple[st
         async with asyncio.timeout(COME_SECONDS):
             await waiting.taken.wait()
         await waiting.over.wait()
-    except TimeoutError:  # the service wants it no longer
+    except TimeoutError:  # the service no longer needs it
         pass
     finally:
         _places[worker].tickets.pop(ticket, None)
@@ -175,7 +175,7 @@ def _handler(worker: Worker) -> Any:  # noqa: ANN401  # dask's type
     return handle
 
 
-async def _relay(comm: Any, place: _Place) -> None:  # noqa: ANN401  # dask's type
+async def _relay(comm: Any, place: _DaskMachine) -> None:  # noqa: ANN401  # dask's type
     try:
         reader, writer = await place.connect()
     except HostStartError as error:

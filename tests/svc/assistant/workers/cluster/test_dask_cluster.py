@@ -31,6 +31,7 @@ from tests.support.part_logs import SHAPES, log_of
 
 LOGINS = "svc.assistant.skills.logins.tool:inspect"
 EVENTS = "svc.assistant.skills.events.tool:inspect"
+PRELOAD = ("svc.assistant.skills.events.tool", "svc.assistant.skills.logins.tool")
 PART = 20_000
 TOOLS = """
 import os, signal, time
@@ -144,7 +145,9 @@ def files_in(tmp_path: Path) -> Path:
 def cluster_of(address: str, tmp_path: Path, patience: float = 30.0) -> DaskCluster:
     scheme, _, place = address.partition("://")
     url = f"{'dask' if scheme == 'tcp' else 'dask+tls'}://{place}"
-    return DaskCluster(ToolCluster(address=url, folder=files_in(tmp_path), at_once=2, patience_seconds=patience))
+    return DaskCluster(
+        ToolCluster(address=url, folder=files_in(tmp_path), at_once=2, patience_seconds=patience), preload=PRELOAD
+    )
 
 
 @pytest.fixture
@@ -172,7 +175,7 @@ async def wait_for_workers(address: str, count: int) -> None:
 
 @pytest.fixture
 async def local() -> AsyncIterator[Workers]:
-    workers = Workers(slots=1, limits=Limits(part_bytes=PART))
+    workers = Workers(slots=1, limits=Limits(part_bytes=PART), preload=PRELOAD)
     await workers.start()
     yield workers
     await workers.close()
