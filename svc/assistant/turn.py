@@ -13,7 +13,7 @@ from typing import IO, Protocol
 
 import msgspec
 
-from svc.errors import UnavailableError
+from svc.errors import ConfigError, UnavailableError
 from svc.local_tools import LocalTool, LocalToolResult
 from svc.messages import AnswerStatus, MessageType, MimeType, State, TaskProgress, Toolset, Usage
 
@@ -192,6 +192,24 @@ class WorkerLoad(msgspec.Struct, frozen=True, kw_only=True):
     waiting: int = 0
 
 
+class ToolCluster(msgspec.Struct, frozen=True, kw_only=True):
+    """Other machines that read attached files: ``address`` as ``svc serve --tools`` has it.
+
+    ``folder`` has the attached files, at the same path on each machine. They get ``at_once`` jobs at the same time; 0
+    is one for each of their threads. A job waits ``patience_seconds`` for a cluster that is out of reach.
+    """
+
+    address: str
+    folder: Path
+    at_once: int = 0
+    patience_seconds: float = 60.0
+
+
+def no_cluster() -> ConfigError:
+    """The error of an assistant that cannot use other machines."""
+    return ConfigError("this assistant runs no tools on a cluster; leave --tools out, or choose another --assistant")
+
+
 class Assistant(Protocol):
     """What answers questions. ``svc serve --assistant MODULE:NAME`` names a callable without arguments that returns
     one.
@@ -206,6 +224,14 @@ class Assistant(Protocol):
 
     def set_workers(self, count: int) -> None:
         """Called once before ``start``: how many worker processes the service's settings allow; 0: one per core."""
+
+    def set_cluster(self, cluster: ToolCluster) -> None:
+        """Called once before ``start`` if other machines read attached files: ``svc serve --tools``.
+
+        Raises:
+            ConfigError: It cannot use them.
+        """
+        raise no_cluster()
 
     @property
     def worker_load(self) -> WorkerLoad:

@@ -23,7 +23,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketState
 
-from svc.assistant.turn import Assistant
+from svc.assistant.turn import Assistant, ToolCluster, no_cluster
 from svc.errors import (
     AddressNotFoundError,
     ConfigError,
@@ -340,6 +340,8 @@ def build(
     steady = SteadyClock(clock or time_source or time.time, elapsed, grace_seconds=chosen.clock_grace_seconds)
     if (set_workers := getattr(assistant, "set_workers", None)) is not None:  # one that is no subclass may lack it
         set_workers(chosen.workers if isinstance(chosen.workers, int) else 0)
+    if chosen.tools:
+        _use_cluster(assistant, chosen, database, files)
     state = shared_state_of(store, steady.steady)
     if shared is None or isinstance(database, Path):
         session_stores = SessionStores(store, SqliteStore(None), disk, memory)
@@ -376,6 +378,27 @@ def build(
     running = RunningService(service, assistant, disk, single=single, replica=replica, time_source=time_source)
     running.forwarder = forwarder_of(service, passed, homes)
     return running
+
+
+def _use_cluster(
+    assistant: Assistant, chosen: Settings, database: Path | PostgresAddress, files: Path | Bucket | None
+) -> None:
+    """Let the cluster of the settings read attached files; raises ConfigError if that is impossible."""
+    if not isinstance(files, Path | None):
+        raise ConfigError(
+            f"a dask cluster reads attached files from a folder, and they are in {files.label}. Give --files "
+            "file:///PATH, on a volume that the cluster's machines have, or leave --tools out"
+        )
+    if (set_cluster := getattr(assistant, "set_cluster", None)) is None:  # one that is no subclass may lack it
+        raise no_cluster()
+    set_cluster(
+        ToolCluster(
+            address=chosen.tools,
+            folder=folder_of_files(database, files),
+            at_once=chosen.tools_at_once,
+            patience_seconds=chosen.tools_patience_seconds,
+        )
+    )
 
 
 def _disk_of(

@@ -91,6 +91,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
             "forkserver (default, if the platform has it) or spawn"
         ),
     ] = 0
+    tools: Annotated[
+        str,
+        Meta(
+            pattern=r"^(dask(\+tls)?://[^\s/?#@]+:[0-9]{1,5}/?)?$",
+            examples=["dask://10.0.0.5:8786"],
+            description="dask cluster (dask://HOST:PORT, dask+tls://HOST:PORT) whose workers read the files of logged "
+            "sessions, from the same folder; without it this machine reads them",
+        ),
+    ] = ""
+    tools_at_once: Annotated[
+        int, Meta(ge=0, description="files that the cluster reads at the same time (0: one per thread of its workers)")
+    ] = 0
+    tools_patience_seconds: Annotated[
+        float, Meta(ge=0, description="time a question waits for a dask scheduler that is out of reach")
+    ] = 60.0
     turns_at_once: Annotated[
         int, Meta(ge=0, description="turns that run at the same time; others wait (0: no limit)")
     ] = 0

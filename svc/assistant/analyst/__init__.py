@@ -78,7 +78,7 @@ from svc.assistant.skills.events.asked.findings import AskedRecords
 from svc.assistant.skills.events.findings import EventsSummary
 from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.spool import SpoolWriter, collected, of_kind
-from svc.assistant.turn import Answer, Assistant, Exchange, Step, Turn, WorkerLoad
+from svc.assistant.turn import Answer, Assistant, Exchange, Step, ToolCluster, Turn, WorkerLoad
 from svc.assistant.workers.job import JobEnd
 from svc.assistant.workers.mentions import mentioning_lines
 from svc.assistant.workers.payer import heed_stop, stop_reason
@@ -121,6 +121,12 @@ class Analyst(Assistant):
     def set_workers(self, count: int) -> None:
         """How many tools run at the same time."""
         self._workers.set_count(count)
+
+    def set_cluster(self, cluster: ToolCluster) -> None:
+        """Let other machines read attached files; raises ConfigError."""
+        from svc.assistant.workers.cluster.dask_cluster import DaskCluster  # most services have none
+
+        self._workers.set_cluster(DaskCluster(cluster, preload=_PRELOAD))
 
     @property
     def worker_load(self) -> WorkerLoad:

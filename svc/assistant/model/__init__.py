@@ -33,7 +33,7 @@ from svc.assistant.model.toolbox import Toolbox
 from svc.assistant.model.turn_clock import TurnClock
 from svc.assistant.response_format import answer_problem, split_required
 from svc.assistant.spool import collected
-from svc.assistant.turn import Answer, Assistant, Step, Turn, WorkerLoad
+from svc.assistant.turn import Answer, Assistant, Step, ToolCluster, Turn, WorkerLoad
 from svc.errors import ConfigError, UpstreamError
 from svc.messages import NOTICE_TITLE, AnswerStatus, MessageType, State, Toolset, Usage
 from svc.untrusted.model_markdown import harmless
@@ -71,6 +71,10 @@ class ModelAssistant(Assistant):
     def set_workers(self, count: int) -> None:
         """How many tools run at the same time."""
         self._analyst.set_workers(count)
+
+    def set_cluster(self, cluster: ToolCluster) -> None:
+        """Let other machines read attached files; raises ConfigError."""
+        self._analyst.set_cluster(cluster)
 
     @property
     def worker_load(self) -> WorkerLoad:

@@ -36,6 +36,16 @@ class FairQueue:
         self._grants = count(1)
 
     @property
+    def slots(self) -> int:
+        """The number of slots."""
+        return self._slots
+
+    def set_slots(self, slots: int) -> None:
+        """Have so many slots from now on, at least one; jobs that run go on if there are fewer."""
+        self._slots = max(1, slots)
+        self._start_waiting()
+
+    @property
     def waiting(self) -> int:
         """The number of jobs that wait."""
         return sum(map(len, self._waiting.values()))

@@ -15,10 +15,10 @@ import msgspec
 
 from svc.assistant.findings import Finding, Gap, Progress, ToolFailure
 from svc.assistant.turn import FileUnreadableError, StoredFile
-from svc.assistant.workers.failures import TURN_LIMIT, failure
+from svc.assistant.workers.failures import failure
 from svc.assistant.workers.job import Job
-from svc.assistant.workers.payer import is_stopped, until_end
-from svc.assistant.workers.reading_budget import STOPPED
+from svc.assistant.workers.payer import stop_reason, until_end
+from svc.assistant.workers.reading_budget import TURN_LIMIT
 
 ANNOUNCED_BYTES = 64 << 20  # from this size on, a message says that the file is being fetched
 
@@ -44,8 +44,8 @@ async def fetched(job: Job) -> AsyncGenerator[Fetched, None]:
             return
         if path is not None:
             yield msgspec.structs.replace(job, source=path)
-        elif is_stopped():
-            yield Gap(text=f"not examined: {STOPPED} before it was read", in_headline=True, is_passing=True)
+        elif reason := stop_reason():
+            yield Gap(text=f"not examined: {reason} before it was read", in_headline=True, is_passing=True)
         else:
             yield failure(job, f"{TURN_LIMIT} before it was fetched", findings=0)
 

@@ -72,11 +72,14 @@ def announcement(name: str, size: int, counted: int, limits: Limits) -> str:
     if counted < ANNOUNCED_BYTES:
         return ""
     least, usual = counted / _FAST, counted / _SLOW
-    text = f"{name} ({size // 1_000_000:,} MB): reading it usually takes {_minutes(least, usual)}"
-    text += f"; the limit is {_minutes(limits.wall_seconds)}"
-    if seconds_until(limits.wall_seconds, READING_SHARE) < usual:
-        return f"{text}, after which the answer is about the part that was read (raise SVC_TURN_SECONDS for more time)"
-    return text
+    what, duration, limit = f"{name} ({size // 1_000_000:,} MB)", _minutes(least, usual), _minutes(limits.wall_seconds)
+    if seconds_until(limits.wall_seconds, READING_SHARE) >= usual:
+        return f"{what}: reading it usually takes {duration}; the limit is {limit}"
+    # the limit first: a terminal shows some fifty characters
+    return (
+        f"the limit of {limit} may be too short for {what}: reading it usually takes {duration}. The answer is about "
+        "the part that was read until then (raise SVC_TURN_SECONDS for more time)"
+    )
 
 
 def _minutes(*seconds: float) -> str:

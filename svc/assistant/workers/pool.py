@@ -1,25 +1,21 @@
 """Run tools in worker processes: started ahead, one job each, limited, killed on cancel, ended when the service dies.
 
 Decides how many run, when a job has taken too long, and what is reported about a process that died; ``fair_queue.py``
-decides whose job is next, ``job_limits.py`` how long it may take, and ``process.py`` is what runs inside. Processes
-start as ``starting.py`` decides; ``watch.py`` enforces the limits that the platform does not.
+decides whose job is next, ``job_limits.py`` how long it may take, and ``process.py`` is what runs inside. The processes
+are this machine's (``local_processes.py``); those that read attached files may be a cluster's (``cluster``).
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import socket
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from pathlib import Path
+from collections.abc import AsyncGenerator, Callable, Sequence
 from typing import ParamSpec, TypeVar
 
 import msgspec
 
-from svc.assistant import knowledge
 from svc.assistant.findings import (
     Finding,
     Gap,
@@ -28,8 +24,6 @@ from svc.assistant.findings import (
     ToolFailure,
 )
 from svc.assistant.turn import WorkerLoad
-from svc.assistant.workers import own_limits
-from svc.assistant.workers import process as worker_process
 from svc.assistant.workers.failures import exit_reason, failure, findings_limit_gap, stopped_gap
 from svc.assistant.workers.fair_queue import FairQueue
 from svc.assistant.workers.fetching import fetched
@@ -38,13 +32,14 @@ from svc.assistant.workers.functions import FunctionProcesses
 from svc.assistant.workers.job import Job, JobEnd, WorkerItem, frame_decoder
 from svc.assistant.workers.job_limits import announcement, is_small, limits_for, size_of, unpacked_bytes
 from svc.assistant.workers.kept_runs import kept_run
+from svc.assistant.workers.local_processes import REAP_SECONDS, RETRY_AFTER_SECONDS, LocalProcesses
 from svc.assistant.workers.machine import processors, share_of_memory
 from svc.assistant.workers.part_runs import JobRun, begin, in_parts
 from svc.assistant.workers.payer import PAYER, STOP, TURN_END, StopRequest, is_time_over, stop_reason, until_end
-from svc.assistant.workers.process import Crashed, Done, Frame, JobRequest, Limits, pack
+from svc.assistant.workers.places import Cluster, ProcessLostError, WorkerProcess
+from svc.assistant.workers.process import Crashed, Done, Limits
 from svc.assistant.workers.reading_budget import TURN_LIMIT
-from svc.assistant.workers.starting import Process, Starter, connect, exit_code, start
-from svc.assistant.workers.watch import Confinement, Excess, Watch, give_way
+from svc.assistant.workers.seen_frames import SeenFrames
 from svc.errors import UnavailableError
 from svc.messages import TaskProgress
 from svc.progress import Meter
@@ -56,8 +51,7 @@ LANES = 2  # beside the slots, for accounts that have no job running (fair_queue
 QUEUE = 64  # jobs of one account that may wait for a worker; further ones are refused
 QUEUE_OF_ALL = 1_024  # the same of all accounts together
 PATIENCE_SECONDS = 1.0  # after that a job gives way to younger ones: most take less
-RETRY_AFTER_SECONDS = 5.0
-REAP_SECONDS = 5.0
+ATTEMPTS = 2  # at a part whose machine in the cluster is lost
 STOP_SECONDS = 6.0  # for a stopped job to report what it found
 _PENDING_ITEMS = 256  # of parallel jobs, not yet taken by the turn
 T = TypeVar("T")
@@ -67,95 +61,10 @@ P = ParamSpec("P")
 _Items = asyncio.Queue[tuple[int, ToolEvent | JobEnd | None] | Exception | None]
 
 
-class _Worker:
-    """A process that waits for its job, and our end of its socket."""
-
-    def __init__(
-        self,
-        process: Process,
-        reader: asyncio.StreamReader,
-        writer: asyncio.StreamWriter,
-    ) -> None:
-        self.process = process
-        self._reader = reader
-        self._writer = writer
-        self._watch: Watch | None = None
-        self._confinement: Confinement | None = None
-
-    @property
-    def excess(self) -> Excess | None:
-        """The limit for which the process was killed from outside."""
-        return self._watch.excess if self._watch is not None else None
-
-    async def send(self, run: JobRun) -> None:
-        job, limits = run.job, run.limits
-        self._confinement = Confinement(self.process, limits.memory_bytes)
-        self._watch = Watch(
-            self.process,
-            memory_bytes=limits.memory_bytes,
-            cpu_seconds=None if own_limits.has_resource_limits() else limits.cpu_seconds,
-        )
-        path = os.fspath(job.source) if isinstance(job.source, Path) else None
-        request = JobRequest(
-            tool=job.tool,
-            input=job.input,
-            name=job.name,
-            limits=limits,
-            path=path,
-            part=run.plan,
-            options=job.options,
-            knowledge=os.fspath(knowledge.user_folder()),
-            looks_for_instructions=job.looks_for_instructions,
-            is_prompt=job.is_prompt,
-            known_texts=job.known_texts,
-        )
-        self._writer.write(pack(request))
-        if isinstance(job.source, bytes):
-            self._writer.write(len(job.source).to_bytes(worker_process.HEADER_BYTES, "big"))
-            self._writer.write(job.source)
-        if run.plan is not None and run.plan.has_state:
-            self._writer.write(pack(run.state))
-        await self._writer.drain()
-
-    def stop_reading(self, reason: str) -> None:
-        """Ask the process to report soon what it has found so far."""
-        with contextlib.suppress(ConnectionError):  # it died already
-            self._writer.write(worker_process.TIME_IS_OVER if reason == TURN_LIMIT else worker_process.STOP_READING)
-
-    def give_way(self) -> None:
-        """Lower the process's priority, so that younger jobs are not slowed down."""
-        with contextlib.suppress(OSError, ValueError):  # it has ended
-            give_way(self.process.pid or 0)
-
-    async def receive(self, decoder: msgspec.msgpack.Decoder[Frame]) -> Frame | None:
-        """The next frame, or None if the process is gone."""
-        try:
-            header = await self._reader.readexactly(worker_process.HEADER_BYTES)
-            return decoder.decode(await self._reader.readexactly(int.from_bytes(header, "big")))
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return None
-
-    def kill(self) -> None:
-        """Stop the process now; ``reap`` collects its exit code."""
-        if self._watch is not None:
-            self._watch.stop()
-        self._writer.close()
-        self.process.kill()
-
-    async def reap(self) -> int | None:
-        """Wait for the process; returns its exit code, or None if it did not end in time."""
-        try:
-            return await exit_code(self.process, REAP_SECONDS)
-        finally:
-            self._writer.close()
-            if self._confinement is not None:
-                self._confinement.end()
-
-
 class _Stopping:
     """Stops a job once its turn should end: it may report what it found, and is killed if that takes too long."""
 
-    def __init__(self, worker: _Worker) -> None:
+    def __init__(self, worker: WorkerProcess) -> None:
         self.is_killed = False
         self._worker = worker
         self._task: asyncio.Task[None] | None = None
@@ -167,7 +76,7 @@ class _Stopping:
         self._worker.stop_reading(request.reason)
         await asyncio.sleep(STOP_SECONDS)
         self.is_killed = True
-        self._worker.process.kill()
+        self._worker.kill()
 
     def end(self) -> None:
         """The job is over."""
@@ -216,20 +125,25 @@ class Workers:
     ) -> None:
         self._queue = queue
         self._most = limits or Limits()
-        self.set_count(slots)
-        self._starter = Starter((worker_process.__name__, *preload))
+        self._set_slots(slots)
+        self._processes = LocalProcesses(preload, ahead=self._slot_count)
         self._functions = FunctionProcesses()
-        self._launches = 0
-        self._idle: asyncio.Queue[_Worker | OSError] = asyncio.Queue()
-        self._launching = asyncio.Lock()
-        self._tasks: set[asyncio.Task[None] | asyncio.Task[int | None]] = set()
-        self._is_closed = False
+        self._cluster: Cluster | None = None
+        self._cluster_slots = FairQueue(1, LANES)
 
     def set_count(self, slots: int) -> None:
         """Before ``start``: how many tools run at the same time; 0 is one for each processor.
 
         The memory of each is limited so that all of them, those in lanes included, fit into the machine's.
         """
+        self._set_slots(slots)
+        self._processes.ahead = self._slot_count
+
+    def set_cluster(self, cluster: Cluster) -> None:
+        """Before ``start``: let the cluster run those jobs that it takes."""
+        self._cluster = cluster
+
+    def _set_slots(self, slots: int) -> None:
         self._slot_count = slots or processors()
         self._slots = FairQueue(self._slot_count, LANES)
         memory = share_of_memory(self._slot_count + LANES, self._most.memory_bytes)
@@ -238,36 +152,42 @@ class Workers:
     @property
     def waiting(self) -> int:
         """The number of jobs that wait for a worker."""
-        return self._slots.waiting
+        return self._slots.waiting + self._cluster_slots.waiting
 
     @property
     def load(self) -> WorkerLoad:
         """How many jobs may run at the same time, run and wait."""
-        return WorkerLoad(slots=self._slot_count, busy=self._slots.running, waiting=self._slots.waiting)
+        return WorkerLoad(
+            slots=self._all_slots,
+            busy=self._slots.running + self._cluster_slots.running,
+            waiting=self.waiting,
+        )
+
+    @property
+    def _all_slots(self) -> int:
+        return self._slot_count + (0 if self._cluster is None else self._cluster_slots.slots)
 
     @property
     def idle(self) -> int:
         """The number of processes that wait for a job."""
-        return self._idle.qsize()
+        return self._processes.idle
 
     async def start(self) -> None:
-        """Start processes ahead of jobs; returns before they are ready."""
-        self._starter.prepare()
-        for _ in range(self._slot_count):
-            self._launch_if_needed()
+        """Start processes ahead of jobs; returns before they are ready.
+
+        Raises:
+            ConfigError: The cluster, if there is one, cannot be used.
+        """
+        self._processes.start()
+        if self._cluster is not None:
+            await self._cluster.start(self._cluster_slots.set_slots)
 
     async def close(self) -> None:
         """Stop every process; running jobs end as killed."""
-        self._is_closed = True
         await self._functions.close()
-        while self._launches:
-            await asyncio.wait({task for task in self._tasks if not task.done()}, timeout=REAP_SECONDS)
-        while not self._idle.empty():
-            worker = self._idle.get_nowait()
-            if isinstance(worker, _Worker):
-                self._discard(worker)
-        if self._tasks:
-            await asyncio.wait(set(self._tasks), timeout=REAP_SECONDS)
+        if self._cluster is not None:
+            await self._cluster.close()
+        await self._processes.close()
 
     async def call(self, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Call a function of ours on a user's text in another process, with little processor time.
@@ -300,7 +220,7 @@ class Workers:
         """
         items: _Items = asyncio.Queue(maxsize=_PENDING_ITEMS)
         waiting = deque(enumerate(jobs))
-        tasks = [asyncio.create_task(self._run_waiting(waiting, items)) for _ in jobs[: self._slot_count]]
+        tasks = [asyncio.create_task(self._run_waiting(waiting, items)) for _ in jobs[: self._all_slots]]
         left = len(tasks)
         try:
             while left:
@@ -344,7 +264,8 @@ class Workers:
     async def _read(self, job: Job) -> AsyncGenerator[WorkerItem, None]:
         """Run a job whose input is on this machine."""
         size = size_of(job.source)
-        run = begin(job, size, limits_for(self._limits, size, job.source))
+        is_remote = self._cluster is not None and self._cluster.takes(job)  # then this machine's memory is no limit
+        run = begin(job, size, limits_for(self._most if is_remote else self._limits, size, job.source))
         async with contextlib.aclosing(in_parts(run, self._part, asyncio.get_running_loop().time)) as items:
             async for item in items:
                 yield item
@@ -352,44 +273,109 @@ class Workers:
     async def _part(self, run: JobRun) -> AsyncGenerator[WorkerItem | PartEnd, None]:
         """Run the next part of a job, or all of it, in a worker."""
         account, small = PAYER.get().account, is_small(run.size)
+        slots = self._slots if self._cluster_for(run) is None else self._cluster_slots
         if not run.state:  # later parts wait however long the queue is: the job was accepted
-            self._check_queue(account)
-        if self._slots.is_full_for(account, is_small=small):
-            ahead = plural(self._slots.waiting_of(account), "job")
-            yield Progress(text=f"queued: {plural(self._slots.running, 'worker')} busy, {ahead} ahead")
-        async with self._slot(is_small=small):  # or none, and then the turn ends: nothing more is read
+            self._check_queue(slots, account)
+        if slots.is_full_for(account, is_small=small):
+            ahead = plural(slots.waiting_of(account), "job")
+            yield Progress(text=f"queued: {plural(slots.running, 'worker')} busy, {ahead} ahead")
+        async with slots.slot(account, is_small=small, ends=until_end):  # or none, and then the turn ends
             if (unread := _unread(run)) is not None:
                 yield unread
                 return
-            worker = await self._next_worker()
-            try:
-                async with contextlib.aclosing(self._frames(worker, run)) as frames:
-                    async for item in frames:
-                        yield item
-            finally:
-                self._discard(worker)
+            async with contextlib.aclosing(self._run(run)) as items:
+                async for item in items:
+                    yield item
 
-    def _check_queue(self, account: str) -> None:
-        own, everybodys = self._slots.waiting_of(account), self._slots.waiting
+    def _cluster_for(self, run: JobRun) -> Cluster | None:
+        """The cluster, if the job runs there. What earlier parts found is reported here, as nothing is read for it."""
+        is_remote = self._cluster is not None and not run.is_finishing and self._cluster.takes(run.job)
+        return self._cluster if is_remote else None
+
+    async def _run(self, run: JobRun) -> AsyncGenerator[WorkerItem | PartEnd, None]:
+        """Run the next part of a job in a process."""
+        cluster = self._cluster_for(run)
+        items = self._here(run) if cluster is None else self._on_cluster(cluster, run)
+        async with contextlib.aclosing(items):
+            async for item in items:
+                yield item
+
+    async def _here(self, run: JobRun) -> AsyncGenerator[WorkerItem | PartEnd, None]:
+        async with contextlib.aclosing(self._in_process(await self._processes.take(), run, SeenFrames())) as items:
+            async for item in items:
+                yield item
+
+    async def _on_cluster(self, cluster: Cluster, run: JobRun) -> AsyncGenerator[WorkerItem | PartEnd, None]:
+        """Run the next part of a job there, and once more if its machine is lost.
+
+        If its turn ends before there is a process, what earlier parts found is reported here.
+        """
+        seen, lost = SeenFrames(), ""
+        for _ in range(ATTEMPTS):
+            if lost:
+                yield Progress(text=f"{run.job.name}: {lost}; it is read again")
+            try:
+                async with contextlib.aclosing(self._placed(cluster, run, seen)) as items:
+                    async for item in items:
+                        yield item
+                return
+            except ProcessLostError as error:
+                lost = str(error)
+        yield failure(run.job, lost, seen.findings)
+
+    async def _placed(
+        self, cluster: Cluster, run: JobRun, seen: SeenFrames
+    ) -> AsyncGenerator[WorkerItem | PartEnd, None]:
+        taking = asyncio.create_task(cluster.take(run, seen))
+        process: WorkerProcess | None = None
+        try:
+            done, _ = await asyncio.wait((taking,), timeout=PATIENCE_SECONDS)
+            if not done:
+                yield Progress(text=f"{run.job.name}: {cluster.waiting_for}")
+            process = await taking
+        finally:
+            if process is None:
+                self._give_back(taking)
+        if process is None and (unread := _unread(run)) is not None:
+            yield unread
+            return
+        items = self._here(run) if process is None else self._in_process(process, run, seen)
+        async with contextlib.aclosing(items):
+            async for item in items:
+                yield item
+
+    def _give_back(self, taking: asyncio.Task[WorkerProcess | None]) -> None:
+        """Nobody waits for a process of the cluster any more."""
+        if taking.cancel() or taking.cancelled() or taking.exception() is not None:
+            return
+        if (process := taking.result()) is not None:
+            self._processes.discard(process)
+
+    async def _in_process(
+        self, process: WorkerProcess, run: JobRun, seen: SeenFrames
+    ) -> AsyncGenerator[WorkerItem | PartEnd, None]:
+        began = asyncio.get_running_loop().time()
+        try:
+            async with contextlib.aclosing(self._frames(process, run, seen)) as frames:
+                async for item in frames:
+                    yield item
+        finally:
+            PAYER.get().spend(asyncio.get_running_loop().time() - began)
+            self._processes.discard(process)
+
+    def _check_queue(self, slots: FairQueue, account: str) -> None:
+        own, everybodys = slots.waiting_of(account), slots.waiting
         if own >= self._queue or everybodys >= QUEUE_OF_ALL:
             raise UnavailableError(
-                f"the workers are busy ({self._slots.running:,}) and the queue is full "
+                f"the workers are busy ({slots.running:,}) and the queue is full "
                 f"({plural(own if own >= self._queue else everybodys, 'job')}); "
                 f"try again in {RETRY_AFTER_SECONDS:.0f} s",
                 retry_after=RETRY_AFTER_SECONDS,
             )
 
-    @contextlib.asynccontextmanager
-    async def _slot(self, *, is_small: bool) -> AsyncIterator[None]:
-        payer = PAYER.get()
-        async with self._slots.slot(payer.account, is_small=is_small, ends=until_end):
-            started = asyncio.get_running_loop().time()
-            try:
-                yield
-            finally:
-                payer.spend(asyncio.get_running_loop().time() - started)
-
-    async def _frames(self, worker: _Worker, run: JobRun) -> AsyncGenerator[WorkerItem | PartEnd, None]:
+    async def _frames(
+        self, worker: WorkerProcess, run: JobRun, seen: SeenFrames
+    ) -> AsyncGenerator[WorkerItem | PartEnd, None]:
         job, now = run.job, asyncio.get_running_loop().time()
         run.begin(now, TURN_END.get())
         limits = run.limits
@@ -397,7 +383,6 @@ class Workers:
             yield Progress(text=told)
         deadline = now + run.wall_seconds
         patience = asyncio.get_running_loop().call_later(PATIENCE_SECONDS, worker.give_way)
-        findings = 0
         counts = _Counts(run.plan.start if run.plan is not None else 0)
         stopping = _Stopping(worker)
         decoder = frame_decoder(job.facts)
@@ -413,19 +398,18 @@ class Workers:
                         yield frame
                         return
                     case Crashed(error=error, where=where):
-                        yield failure(job, f"the parser crashed: {error}", findings, where)
+                        yield failure(job, f"the parser crashed: {error}", seen.findings, where)
                         return
                     case None if stopping.is_killed:
-                        yield stopped_gap(stop_reason(), findings)
+                        yield stopped_gap(stop_reason(), seen.findings)
                         return
                     case None:
-                        yield failure(
-                            job, exit_reason(await worker.reap(), worker.excess, limits, REAP_SECONDS), findings
-                        )
+                        reason = exit_reason(await worker.reap(), worker.excess, limits, REAP_SECONDS)
+                        yield failure(job, reason, seen.findings)
                         return
                     case Finding():
-                        findings += 1
-                        if findings > limits.findings:
+                        seen.findings += 1
+                        if seen.findings > limits.findings:
                             yield findings_limit_gap(job, limits)
                             return
                     case Progress(counted=TaskProgress()):
@@ -434,61 +418,7 @@ class Workers:
                         continue
                 yield frame
         except TimeoutError:
-            yield failure(job, f"the parser was stopped after {limits.wall_seconds:g} s", findings)
+            yield failure(job, f"the parser was stopped after {limits.wall_seconds:g} s", seen.findings)
         finally:
             patience.cancel()
             stopping.end()
-
-    async def _next_worker(self) -> _Worker:
-        """An idle process that is alive; a replacement is started."""
-        while True:
-            if self._idle.empty() and not self._launches:
-                self._launch_if_needed()
-            worker = await self._idle.get()
-            if isinstance(worker, OSError):
-                raise UnavailableError(
-                    f"no worker process could be started: {worker}. Free memory or processes, then try again",
-                    retry_after=RETRY_AFTER_SECONDS,
-                ) from worker
-            self._launch_if_needed()
-            if worker.process.is_alive():
-                return worker
-            self._discard(worker)
-
-    def _launch_if_needed(self) -> None:
-        if self._is_closed or self._launches + self._idle.qsize() >= self._slot_count:
-            return
-        self._launches += 1
-        self._track(asyncio.create_task(self._launch()))
-
-    async def _launch(self) -> None:
-        """Start a process, in a thread because the first start waits for the forkserver's imports."""
-        ours, theirs = socket.socketpair()
-        process = self._starter.process(worker_process.serve, theirs, self._starter.child_imports)
-        try:
-            async with self._launching:
-                await asyncio.to_thread(start, process)
-            self._idle.put_nowait(_Worker(process, *await connect(ours)))
-        except OSError as error:
-            ours.close()
-            self._idle.put_nowait(error)
-        except (
-            AssertionError,
-            EOFError,
-            RuntimeError,
-        ) as error:  # of this process, which may start none (as a daemonic one), or of the forkserver
-            ours.close()
-            self._idle.put_nowait(OSError(" ".join(str(error).split()) or "the forkserver ended"))
-        finally:
-            theirs.close()
-            self._launches -= 1
-
-    def _discard(self, worker: _Worker) -> None:
-        """Kill the process now and collect it in the background, so that a cancelled turn does not wait."""
-        with contextlib.suppress(ValueError):  # already reaped and closed
-            worker.kill()
-            self._track(asyncio.create_task(worker.reap()))
-
-    def _track(self, task: asyncio.Task[None] | asyncio.Task[int | None]) -> None:
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)

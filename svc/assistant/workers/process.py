@@ -119,7 +119,7 @@ Frame = ToolEvent | MemberFrame | InputSearched | PartEnd | Done | Crashed
 HEADER_BYTES = 4
 STOP_READING = b"s"
 TIME_IS_OVER = b"t"
-_STOP_REASONS = {STOP_READING: STOPPED, TIME_IS_OVER: TURN_LIMIT}
+STOP_REASONS = {STOP_READING: STOPPED, TIME_IS_OVER: TURN_LIMIT}
 
 _encoder = msgspec.msgpack.Encoder()
 
@@ -165,6 +165,11 @@ def serve(connection: socket.socket, imports: tuple[str, ...] = ()) -> None:
             _run_job(request, content, outgoing, stop, state)
 
 
+def stop_byte(reason: str) -> bytes:
+    """Return the byte that makes a process report what it has found so far."""
+    return TIME_IS_OVER if reason == TURN_LIMIT else STOP_READING
+
+
 def collect_seldom() -> None:
     """Let the garbage collector look less: imported modules are never garbage, and one job leaves few cycles."""
     gc.freeze()
@@ -191,7 +196,7 @@ class _Stop:
 def _obey_parent(incoming: BinaryIO, stop: _Stop) -> None:
     """Thread that ends this process when the service closes its end or dies, and sets ``stop`` when asked to."""
     try:
-        while reason := _STOP_REASONS.get(incoming.read(1)):
+        while reason := STOP_REASONS.get(incoming.read(1)):
             stop.reason = reason
     finally:
         os._exit(_PARENT_GONE)
@@ -542,7 +547,7 @@ class _InputFile:
             return None
         exceeded, done, of = self._stopped
         part = part_words(done, of, is_packed=self.is_packed)
-        share = "" if exceeded.limit in _STOP_REASONS.values() else "the search has a quarter of "
+        share = "" if exceeded.limit in STOP_REASONS.values() else "the search has a quarter of "
         return Gap(
             text=f"only {part} was searched for text addressed to an analyst or a model: {share}{exceeded.limit}",
             is_passing=exceeded.is_passing,

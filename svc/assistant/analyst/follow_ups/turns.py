@@ -212,7 +212,7 @@ async def _search(turn: Turn, further: FurtherQuestion, workers: Workers) -> Asy
     yield Step(content=f"searching {count} again for {names}", state=State.CALLING_TOOL)
     jobs = [
         Job(
-            tool=TOOL, input=InputKind.BINARY, name=file.name, source=file.source,
+            tool=TOOL, input=InputKind.BINARY, name=file.name, source=file.source, content=file.sha256,
             options={"names": NAME_LINE.join(reply.search)}, facts=(Mentions,),
         )
         for file in files

@@ -112,7 +112,7 @@ def test_the_setting_says_how_many_tools_run_at_the_same_time(start_service, set
     analyst = Analyst()
     start_service(lambda: analyst, workers=setting)
     assert analyst._workers._slot_count == expected
-    assert analyst._workers.idle + analyst._workers._launches <= expected
+    assert analyst._workers.idle + analyst._workers._processes.launches <= expected
 
 
 def test_workers_share_the_memory_of_the_machine(tmp_path: Path):
