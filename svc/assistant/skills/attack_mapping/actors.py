@@ -64,7 +64,8 @@ _PAST_REPORT = re.compile(
     r"\b(?:observed|found|discovered|identified|saw|detected|noticed|uncovered|attributed|was|were|had|used|analy[sz]ed)\b"
 )
 _COULD = re.compile(
-    r"\b(?:attackers?|adversar(?:y|ies)|intruders?|hackers?) (?:who |that |with )?(?:[\w']{1,20} ){0,6}?(?:could|might) "
+    r"\b(?:attackers?|adversar(?:y|ies)|intruders?|hackers?) (?:who |that |"
+    r"with )?(?:[\w']{1,20} ){0,6}?(?:could|might) "
     r"(?!not\b|have\b)"
 )
 _HYPOTHESIS = re.compile(
