@@ -390,7 +390,7 @@ def not_answered(plan: Plan, contract: Contract, turn: Turn) -> str:
         leads.append(f"**Not examined:** {listed}.")
     if plan.unanswered and not contract.inputs:
         asked = "; ".join(map(escape, plan.unanswered))
-        leads.append(f"**Not answered:** nothing to read was attached or pasted for {asked}.")
+        leads.append(f"**Not answered:** nothing that can be read for it was attached or pasted: {asked}.")
     if not leads and GREETING.fullmatch(turn.prompt):
         leads.append(
             "**This analyst works offline.** It runs tools on the evidence that you attach or paste; "

@@ -19,7 +19,8 @@ LEAST_WEIGHT = -0.4
 LEAST_NOTE_WEIGHT = 1.2
 LEAST_DESCRIPTION_WEIGHT = 1.2
 LEAST_OTHER_SUBJECT_WEIGHT = 5.0  # of a description of a thing that is no part of malware
-LEAST_TOPIC_WEIGHT = 4.0  # of a sentence that talks about attacks
+LEAST_TOPIC_WEIGHT = 4.0  # of a sentence that talks about attacks; from this weight on no neighbour lends any
+LEAST_HYPOTHESIS_WEIGHT = 12.0  # of one that says what an attacker could do: hardly any sentence has it
 _NAMED_CLASSES = frozenset({"attacker", "malware", "tool"})
 _NAMED_FORMS = frozenset({"has_group_name", "is_about_it"})
 _TRACE_FORMS = frozenset({"has_group_name", "has_api_call", "has_windows_path", "has_program"})
@@ -62,6 +63,11 @@ _TOPIC = re.compile(
 _PAST_REPORT = re.compile(
     r"\b(?:observed|found|discovered|identified|saw|detected|noticed|uncovered|attributed|was|were|had|used|analy[sz]ed)\b"
 )
+_COULD = re.compile(
+    r"\b(?:attackers?|adversar(?:y|ies)|intruders?|hackers?) (?:who |that |"
+    r"with )?(?:[\w']{1,20} ){0,6}?(?:could|might) "
+    r"(?!not\b|have\b)"
+)
 _HYPOTHESIS = re.compile(
     r"\b(?:attackers?|adversar\w{1,5}|intruders?|hackers?|malware|ransomware|(?:user|"
     r"program|app|process)s?) (?:who |that |with )?"
@@ -91,6 +97,8 @@ def least_weight(sentence: str, classes: Collection[str], forms: Collection[str]
         classes: The names of the classes of words in it.
         forms: The names of its forms.
     """
+    if _COULD.search(sentence):
+        return LEAST_HYPOTHESIS_WEIGHT
     if _is_about_attacks(sentence):
         return LEAST_TOPIC_WEIGHT
     if not _NAMED_CLASSES.isdisjoint(classes) or not _NAMED_FORMS.isdisjoint(forms):

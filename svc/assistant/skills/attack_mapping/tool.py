@@ -22,6 +22,7 @@ from svc.assistant.knowledge.attack_names import (
 )
 from svc.assistant.skills.attack.lexicon import CLEAR_SCORE, NAMED_SCORE, Candidate, candidates, what_of
 from svc.assistant.skills.attack.phrases import words_of
+from svc.assistant.skills.attack_mapping.actors import LEAST_TOPIC_WEIGHT
 from svc.assistant.skills.attack_mapping.findings import BehaviourSentence, BehaviourTechnique, RankedTechnique
 from svc.assistant.skills.attack_mapping.reported import has_trace, weigh
 from svc.assistant.skills.attack_mapping.sentences import sentences_of
@@ -82,6 +83,10 @@ def inspect(content: str, /, *, source: str, question: str = "") -> Iterator[Too
             yield _sentence_finding(observed or ranked, evidence, is_denied=not observed)
     yield from (tally.finding() for tally in sorted(found.values(), key=lambda tally: (-tally.score, tally.id)))
     yield Progress(text=f"sentences read: {len(sentences):,}; techniques: {len(found)}")
+    if not found and not reading.left_out and content.strip() == question.strip():
+        yield Gap(text="there is nothing but the question to read: paste the text, or attach it")
+        yield _coverage("text", 0, total)
+        return
     yield from reading.gaps()
     yield _coverage("text", reading.understood, total)
 
@@ -118,11 +123,17 @@ class _TextReading:
             self._advice += 1
             return []
         weighed = weigh(sentence, ranked[0].score)
-        lent = 0.0 if weighed.is_report else self._neighbours(number)
+        is_apart = weighed.least >= LEAST_TOPIC_WEIGHT  # it says itself that no attacker did it
+        lent = 0.0 if weighed.is_report or is_apart else self._neighbours(number)
         if weighed.is_report or (lent > 0 and weighed.weight + lent >= LEAST_BESIDE_ATTACK):
             return ranked
         self._unreported.append(ranked[0].why)
         return []
+
+    @property
+    def left_out(self) -> int:
+        """How many sentences have words of a technique and were not counted."""
+        return len(self._unreported) + self._advice
 
     def gaps(self) -> Iterator[Gap]:
         """Yield what has words of a technique and was not counted."""

@@ -126,6 +126,8 @@ SECTION = Section(
             r"\bFromBase64String\b|\bfromCharCode\b|-enc\b",
             r"\b(?:[0-9a-f]{2}[ :]){8,}",
             r"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{6,}={1,2}(?![A-Za-z0-9=])",
+            r"\bde-?(?:code|crypt|cipher|obfuscate)(?: (?:this|it|these|the))?(?: [\w-]{1,20}){0,3}:\s{1,4}\S",
+            r"\bdecode (?=[\w+/=%-]{0,40}\d)[\w+/=%-]{8,}",
         ),
         covers=frozenset({"indicators"}),
     ),

@@ -96,7 +96,8 @@ def _is_within(text: str, decoded: str) -> bool:
 def _nothing_found(parts: list[EncodedPart]) -> str:
     if not parts:
         return "no encoded data found"
-    return f"nothing could be decoded; {len(parts):,} parts were tried (a key may be missing)"
+    tried = "1 part was" if len(parts) == 1 else f"{len(parts):,} parts were"
+    return f"nothing could be decoded; {tried} tried (a key may be missing)"
 
 
 _SUSPICIOUS_CODE = (

@@ -59,7 +59,7 @@ def _one(mail: Finding[MailVerdict]) -> str:
     if facts.verdict == "ordinary":
         rest = f" Strongest reason against it: {_plain(facts.reasons[0].reason)}." if facts.reasons else ""
         return (
-            f"**Ordinary** (score {facts.score}; {_SCALE}; {mail.confidence.value} confidence): "
+            f"**Ordinary** ({mail.severity.value}, {mail.confidence.value} confidence; score {facts.score}; {_SCALE}): "
             f"no strong sign of phishing, fraud or spam in its sender, links, attachments and wording.{rest}"
         )
     score = f"({mail.severity.value}, {mail.confidence.value} confidence; score {facts.score}; {_SCALE})"

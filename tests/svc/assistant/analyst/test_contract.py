@@ -115,7 +115,7 @@ async def test_the_contract_is_sent_with_the_answer():
 async def test_the_words_of_a_question_are_no_evidence(question):
     asked = await ask(question)
     assert asked.answer.status is AnswerStatus.NOT_ANSWERED
-    assert asked.markdown.startswith("**Not answered:** nothing to read was attached or pasted for “")
+    assert asked.markdown.startswith("**Not answered:** nothing that can be read for it was attached or pasted: “")
     assert not asked.findings
 
 
