@@ -29,6 +29,7 @@ from tests.svc.service.test_faults_of_several_services import OPTIONS, Roamer, u
 from tests.svc.service.test_kills import finish_and_check
 
 CLIENTS = 2  # of each service when it starts
+PATIENCE_SECONDS = 200.0
 
 
 class Upgrade:
@@ -74,7 +75,9 @@ class Upgrade:
     async def replace(self, number: int, build: Mapping[str, str]) -> None:
         """SIGTERM in the middle of a turn of this service, then start it as that build, with new clients."""
         service = self._cluster.services[number]
-        await until(lambda: any(one.at is service and one.is_in_turn for one in self.clients), "a turn to run")
+        await until(
+            lambda: any(one.at is service and one.is_in_turn for one in self.clients), "a turn to run", PATIENCE_SECONDS
+        )
         self._down.add(number)
         assert await asyncio.to_thread(service.terminate) == 0
         await asyncio.to_thread(lambda: self._cluster.start(number, **build))
@@ -84,7 +87,11 @@ class Upgrade:
     async def everyone_gets_on(self) -> None:
         """Each client has one more answer."""
         before = [client.answered for client in self.clients]
-        await until(lambda: all(now.answered > then for now, then in zip(self.clients, before, strict=True)), "answers")
+        await until(
+            lambda: all(now.answered > then for now, then in zip(self.clients, before, strict=True)),
+            "answers",
+            PATIENCE_SECONDS,
+        )
 
 
 async def schema_of(database: PostgresAddress) -> tuple[int, int]:
@@ -96,7 +103,7 @@ async def schema_of(database: PostgresAddress) -> tuple[int, int]:
         await connection.close()
 
 
-@pytest.mark.timeout(300)  # five processes, one after the other
+@pytest.mark.timeout(600)  # four processes start, one after the other
 async def test_two_services_are_upgraded_under_load_and_the_older_one_starts_anew(
     postgres: PostgresServer, tmp_path: Path
 ):
