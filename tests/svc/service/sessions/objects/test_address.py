@@ -94,6 +94,14 @@ def test_a_service_on_sqlite_keeps_its_files_beside_it(monkeypatch: pytest.Monke
     assert "s3://evidence/a needs a PostgreSQL database" in run.output
 
 
+@pytest.mark.parametrize("value", ["s3.example.org", "http://", "http://127.0.0.1:123456", "ftp://hunter2@host"])
+def test_an_endpoint_that_is_no_address_is_refused(monkeypatch: pytest.MonkeyPatch, value: str):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", value)
+    with pytest.raises(ConfigError, match=r"AWS_ENDPOINT_URL is not the address of an object store") as caught:
+        open_bucket(ADDRESS)
+    assert "hunter2" not in str(caught.value)
+
+
 def test_an_account_of_azure_is_asked_for(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.delenv("AZURE_STORAGE_ACCOUNT_NAME", raising=False)
     with pytest.raises(ConfigError, match="set AZURE_STORAGE_ACCOUNT_NAME"):
