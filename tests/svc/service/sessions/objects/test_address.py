@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -83,6 +84,12 @@ def test_without_the_extra_the_start_says_what_to_install(monkeypatch: pytest.Mo
     monkeypatch.setitem(sys.modules, "svc.service.sessions.objects.bucket", None)
     with pytest.raises(ConfigError, match=r'pip install "svc-jupyter\[objects\]"'):
         bucket_of(ADDRESS)
+
+
+def test_obstore_is_imported_only_for_an_object_store():
+    program = "import sys, svc.service.server.serve, svc.cli.serve; print('obstore' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("False\n", "")
 
 
 def test_a_service_on_sqlite_keeps_its_files_beside_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
