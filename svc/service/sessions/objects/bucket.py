@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
 
 import msgspec
 import obstore
@@ -178,6 +179,9 @@ def open_bucket(address: ObjectAddress, environment: Mapping[str, str] = os.envi
     options: dict[str, Any] = {"client_options": client, "retry_config": retries}
     if address.scheme == "s3":
         options |= profile_options(environment, Path.home())
+    for name in _ENDPOINTS:
+        _check_endpoint(name, environment.get(name, ""))
+    _check_endpoint("endpoint_url of the profile", options.get("endpoint", ""))
     if address.scheme == "az":
         if not (account := environment.get("AZURE_STORAGE_ACCOUNT_NAME")):
             raise ConfigError(f"{address} is in a storage account that is not named: set AZURE_STORAGE_ACCOUNT_NAME")
@@ -191,6 +195,18 @@ def open_bucket(address: ObjectAddress, environment: Mapping[str, str] = os.envi
     return Bucket(store, str(address))
 
 
+def _check_endpoint(name: str, value: str) -> None:
+    """Raise ConfigError for an address that ``obstore`` would fail on without a word about it."""
+    try:
+        parts = urlsplit(value)
+        is_valid = not value or (parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0)
+    except ValueError:
+        is_valid = False
+    if not is_valid:
+        raise ConfigError(f"{name} is not the address of an object store; it must be like https://s3.example.org:9000")
+
+
+_ENDPOINTS = ("AWS_ENDPOINT", "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AZURE_STORAGE_ENDPOINT")
 _ALLOW_HTTP = ("AWS_ALLOW_HTTP", "AZURE_ALLOW_HTTP", "GOOGLE_ALLOW_HTTP")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -85,6 +86,12 @@ def test_without_the_extra_the_start_says_what_to_install(monkeypatch: pytest.Mo
         bucket_of(ADDRESS)
 
 
+def test_obstore_is_imported_only_for_an_object_store():
+    program = "import sys, svc.service.server.serve, svc.cli.serve; print('obstore' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (run.stdout, run.stderr) == ("False\n", "")
+
+
 def test_a_service_on_sqlite_keeps_its_files_beside_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("SVC_STATE_DIR", str(tmp_path))
     run = CliRunner().invoke(
@@ -92,6 +99,14 @@ def test_a_service_on_sqlite_keeps_its_files_beside_it(monkeypatch: pytest.Monke
     )
     assert run.exit_code != 0
     assert "s3://evidence/a needs a PostgreSQL database" in run.output
+
+
+@pytest.mark.parametrize("value", ["s3.example.org", "http://", "http://127.0.0.1:123456", "ftp://hunter2@host"])
+def test_an_endpoint_that_is_no_address_is_refused(monkeypatch: pytest.MonkeyPatch, value: str):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", value)
+    with pytest.raises(ConfigError, match=r"AWS_ENDPOINT_URL is not the address of an object store") as caught:
+        open_bucket(ADDRESS)
+    assert "hunter2" not in str(caught.value)
 
 
 def test_an_account_of_azure_is_asked_for(monkeypatch: pytest.MonkeyPatch):
