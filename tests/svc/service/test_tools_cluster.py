@@ -39,7 +39,7 @@ def test_an_assistant_without_tools_of_its_own_refuses_a_cluster(tmp_path):
 
 def answer_of(service: ProcessService, folder: Path, *, is_logged: bool) -> tuple[str, list[str]]:
     """The answer, and the findings as they are sent."""
-    with svc.Client(api_key=service.key, base_url=service.base_url) as client:
+    with svc.Svc(service.key, service.base_url) as client:
         session = client.create_session(log_session=is_logged)
         for name in ("auth.log", "winlogbeat.jsonl"):
             session.attach_file_from_disk(folder / name)

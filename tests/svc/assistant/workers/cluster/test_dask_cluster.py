@@ -234,7 +234,7 @@ async def test_findings_of_all_shapes_in_parts_are_those_of_a_local_run(remote, 
     await check_equal(remote, local, [read_as(name, log_of(name, 400, seed=2), tmp_path) for name in SHAPES])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("is_held", [False, True])
 async def test_findings_of_many_kinds_are_those_of_a_local_run(is_held, remote, local, tmp_path):
