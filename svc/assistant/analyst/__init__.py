@@ -33,7 +33,7 @@ from svc.assistant.analyst.follow_ups.planned import without_known
 from svc.assistant.analyst.follow_ups.reading import polite_kind, polite_reply
 from svc.assistant.analyst.follow_ups.search import TOOL as SEARCH_TOOL
 from svc.assistant.analyst.follow_ups.turns import further_question, further_steps, quoted_reply, reply_steps
-from svc.assistant.analyst.languages import notice, question_language
+from svc.assistant.analyst.languages import english_question, notice, question_language, read_as
 from svc.assistant.analyst.particulars import (
     Particular,
     answered,
@@ -45,6 +45,7 @@ from svc.assistant.analyst.particulars import (
     of_account,
     of_behaviour,
     of_events,
+    of_form,
     of_host,
     of_name,
     of_records,
@@ -143,9 +144,12 @@ class Analyst(Assistant):
         """
         language = await in_thread(_language_of, turn)
         turn = msgspec.structs.replace(turn, language=language)
+        asked = await in_thread(_in_english, turn)
         if kind := polite_kind(turn.prompt):
             yield Answer(markdown=polite_reply(kind, language) + "\n", status=AnswerStatus.ANSWERED)
             return
+        said = notice(language) if asked is turn else f"{notice(language)} {read_as(asked.prompt, language)}"
+        turn = asked
         async with aclosing(self._with_earlier_findings(turn)) as items:
             async for item in items:
                 if isinstance(item, Step):
@@ -170,7 +174,7 @@ class Analyst(Assistant):
             async for step in steps:
                 read |= _files_of(step)
                 if requested.format is AnswerFormat.PROSE:
-                    yield _with_notice(_with_remark(step, gone, _unused(turn, read or known)), language)
+                    yield _with_notice(_with_remark(step, gone, _unused(turn, read or known)), said)
                 else:
                     yield step
 
@@ -526,6 +530,7 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
         particular = (
             without_days(clause, left_out)
             or of_unread(clause, read_as, [name for result in examined for name in result.inputs])
+            or of_form(clause, everything)
             or of_validity(clause, findings)
             or of_name(clause, everything, rules, events, searched)
             or _plain_answer(clause, findings, rules, events)
@@ -734,9 +739,17 @@ def _language_of(turn: Turn) -> str:
     return question_language(question_of(turn.prompt), turn.language)
 
 
-def _with_notice(step: Step | Answer, language: str) -> Step | Answer:
+def _in_english(turn: Turn) -> Turn:
+    """The turn with its question in English words, if these say more than what is known of the question otherwise."""
+    question = question_of(turn.prompt)
+    english = english_question(question, turn.language)
+    if not english:
+        return turn
+    return msgspec.structs.replace(turn, prompt=turn.prompt.replace(question, english, 1), language="en")
+
+
+def _with_notice(step: Step | Answer, text: str) -> Step | Answer:
     """The answer below a sentence in the question's language that says that it is in English."""
-    text = notice(language)
     if not isinstance(step, Answer) or not text:
         return step
     return msgspec.structs.replace(step, markdown=f"*{text}*\n\n{step.markdown}")

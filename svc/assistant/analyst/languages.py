@@ -12,9 +12,14 @@ from functools import cache
 
 import msgspec
 
+from svc.assistant.analyst.questions.time_words import window_of
+from svc.assistant.analyst.questions.translated import parts_asked, translated
 from svc.assistant.knowledge import load
+from svc.untrusted.characters import on_one_line
+from svc.untrusted.markup import code_span
 
 YES_OR_NO = "yes or no"  # stands for a question of another language that yes or no answers
+MAX_READ_AS = 200
 MAX_CHARS = 2_000  # of a text whose language is recognized
 _ENGLISH = "en"
 _JAPANESE = re.compile(r"[\u3040-\u30ff]|(?:(?<=\s)|\A)[\u4e00-\u9fff]")
@@ -27,7 +32,8 @@ _LETTERS = {"de": re.compile(r"[äöüß]"), "fr": re.compile(r"[àâçèêëî�
 
 
 class _Words(msgspec.Struct, frozen=True):
-    """``notices``: by language, the sentence above an answer. ``questions``: by language, pattern to English words.
+    """``notices``: by language, the sentence above an answer; ``understood``: how one begins that gives the question in
+    English. ``questions``: by language, pattern to English words.
 
     ``function_words``: by language, common words. ``interrogatives``: by language, a pattern of the words that ask for
     more than yes or no.
@@ -37,6 +43,7 @@ class _Words(msgspec.Struct, frozen=True):
     version: str
     date: date
     notices: dict[str, str]
+    understood: dict[str, str]
     function_words: dict[str, str]
     questions: dict[str, dict[str, str]]
     interrogatives: dict[str, str]
@@ -88,6 +95,26 @@ def question_language(question: str, session_language: str) -> str:
 def notice(language: str) -> str:
     """The sentence, in the question's language, that the answer below it is in English; "" if it is not needed."""
     return _words().notices.get(base_language(language), "")
+
+
+def read_as(english: str, language: str) -> str:
+    """The sentence, in the question's language, that says in which English words the question was understood."""
+    start = _words().understood[base_language(language)]
+    return f"{start} {code_span(on_one_line(english), limit=MAX_READ_AS)}."
+
+
+def english_question(question: str, language: str) -> str:
+    """The question in English words, if these say more of it than the known patterns do; "" otherwise.
+
+    Patterns know whole questions that are often asked, such as whether anyone got in. Words know each part of a
+    question: all of several clauses, times, values.
+    """
+    if not is_foreign(language):
+        return ""
+    english = translated(question, language)
+    asks = parts_asked(question, language)
+    is_known = _is_asking(question, language)
+    return english if english and (asks > 1 or not is_known or window_of(english)) else ""
 
 
 def spaced(text: str) -> str:

@@ -17,13 +17,18 @@ from svc.assistant.analyst.clauses import CLAUSE_CHARS, Clause, ClauseKind, Clau
 from svc.assistant.analyst.questions.behaviours import searched_for
 from svc.assistant.analyst.questions.event_answers import event_answer
 from svc.assistant.analyst.questions.event_subjects import EventSubject
+from svc.assistant.analyst.questions.comparisons import comparison_answer
+from svc.assistant.analyst.questions.levels import level_answer
+from svc.assistant.analyst.questions.orders import order_answer
 from svc.assistant.analyst.questions.places import place_answer
 from svc.assistant.analyst.questions.record_answers import absent_columns, mentions_of, record_answer
+from svc.assistant.analyst.questions.relations import relation_answer
 from svc.assistant.analyst.questions.states import is_negated, is_past, recorded, unknown_state
 from svc.assistant.analyst.questions.tactics import tactic_answer
 from svc.assistant.analyst.questions.things import SUMMARIES
 from svc.assistant.analyst.questions.time_words import window_of
 from svc.assistant.analyst.questions.unread import unread_answer
+from svc.assistant.analyst.questions.unsuccessful import unsuccessful_answer
 from svc.assistant.analyst.topics import Topic, accounts_in, is_of, topic_of, unknown_person
 from svc.assistant.findings import AnyFinding, Severity, columns, kind_of, with_facts
 from svc.assistant.knowledge.attack_names import attack_name
@@ -37,6 +42,7 @@ from svc.assistant.skills.host_artefacts.findings import HostSummary
 from svc.assistant.skills.indicators.intel.validity import validity
 from svc.assistant.skills.skill import Skill
 from svc.assistant.spool import collected, of_kind, worst_first
+from svc.assistant.workers.mentions import DOMAIN
 from svc.untrusted.markup import code_span, escape, plural
 
 NOTABLE = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
@@ -170,13 +176,28 @@ def of_records(clause: Clause, findings: Sequence[AnyFinding], *, is_whole: bool
     return Particular(clause=clause, sentence=said[0], state=ClauseState.ANSWERED)
 
 
+def of_form(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
+    """The answer to a clause whose form says what can answer it: an order, a comparison, a relation, a rating.
+
+    What mentions the values of such a clause does not answer it. None for any other clause.
+    """
+    text = clause.text
+    if sentence := level_answer(text, findings) or unsuccessful_answer(text, findings):
+        return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
+    told = order_answer(text, findings) or comparison_answer(text, findings) or relation_answer(text, findings)
+    if told is None:
+        return None
+    sentence, is_known = told
+    state = ClauseState.ANSWERED if is_known else ClauseState.CANNOT_TELL
+    return Particular(clause=clause, sentence=sentence, state=state, reason="" if is_known else "no record states it")
+
+
 def of_absent(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
     """That no record states what a clause asks for.
 
-    None if a record does, if the clause asks for no column, or if it names a value: then it is answered with the places
-    where that value is found.
+    None if a record does, or if the clause asks for no column.
     """
-    sentence = "" if names_in(clause, findings) else absent_columns(clause.text, findings)
+    sentence = absent_columns(clause.text, findings)
     if not sentence:
         return None
     return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason="no record states it")
@@ -549,7 +570,8 @@ def _mentions_all(finding: AnyFinding, words: Sequence[str]) -> bool:
 
 
 def _mentions(text: str, name: str) -> bool:
-    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text) is not None
+    before = r"\w-" if DOMAIN.fullmatch(name) else r"\w.-"  # the names below a domain are of it, too
+    return re.search(rf"(?<![{before}]){re.escape(name)}(?![\w-]|\.\w)", text) is not None
 
 
 def _is_about(text: str, stemmed: frozenset[str]) -> bool:

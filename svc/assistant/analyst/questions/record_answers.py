@@ -73,8 +73,12 @@ def absent_columns(clause: str, findings: Sequence[AnyFinding]) -> str:
     if any(asks.search(clause) for asks in (COUNT, AMOUNT, DURATION, WHEN)) or measured_by(clause):
         return ""
     wanted = " or ".join(list(asked.columns)[:2])
-    total = plural(sum(one.total for one in mine), "record")
-    return f"**Cannot tell** {code_span(clause, limit=160)}: none of the {total} states a value for {escape(wanted)}."
+    total = plural(sum(one.count for one in mine), "record")
+    words = [word for one in mine for word in one.words]
+    those = f" with {', '.join(map(_value, dict.fromkeys(words)))}" if words else ""
+    return (
+        f"**Cannot tell** {code_span(clause, limit=160)}: none of the {total}{those} states a value for {escape(wanted)}."
+    )
 
 
 def mentions_of(clause: str, findings: Sequence[AnyFinding]) -> str:
@@ -115,15 +119,34 @@ def _told(clause: str, found: Finding[AskedRecords]) -> str:
     if EXTERNAL.search(clause) and not any(one.what == "internal address" for one in found.facts.values):
         return _by_side(clause, found)
     for is_asked, answer in (
-        (measured_by(clause), _largest), (DURATION.search(clause), _duration), (AMOUNT.search(clause), _amount),
+        (measured_by(clause) or (found.facts.largest and _is_of_one(clause)), _largest), (DURATION.search(clause), _duration), (AMOUNT.search(clause), _amount),
         (COUNT.search(clause), _count),
         (asks_outcome(clause) and not _WHICH.match(clause), _outcome), (WHEN.search(clause), _when),
     ):  # fmt: skip
         if is_asked and (text := answer(clause, found)):
-            return text
+            return text + _named_too(clause, found, text)
         if is_asked and answer in (_largest, _duration, _amount, _outcome):
             return ""
     return _values(clause, found)
+
+
+_TOO = re.compile(r"\b(?:and|,) (?:(?:by|on|with|from|to|as|in|via|over|under) )?(?:which|what|who\w*|where)\b(.*)", re.IGNORECASE)
+
+
+def _named_too(clause: str, found: Finding[AskedRecords], text: str) -> str:
+    """The values that a clause asks for beside a figure: "how many crits and on which box"."""
+    if (match := _TOO.search(clause)) is None:
+        return ""
+    asked = record_question(match[0].lstrip(", "))
+    columns = set(asked.columns) if asked is not None else set[str]()
+    named = [one for one in found.facts.values if one.what in columns and _value(one.value) not in text]
+    parts = [f"{what}: {_listed([one for one in named if one.what == what])}" for what in dict.fromkeys(one.what for one in named)]
+    return f" **{'; '.join(parts)}.**" if parts else ""
+
+
+def _is_of_one(clause: str) -> bool:
+    """Whether a clause with a pronoun asks more about the largest record that the clause before it asked for."""
+    return bool(DURATION.search(clause) or WHEN.search(clause) or _WHICH.match(clause) or AMOUNT.search(clause))
 
 
 _WHICH = re.compile(r"\W*(?:(?:and|so) )?(?:which|what|who|whose|list|show)\b", re.IGNORECASE)
@@ -224,7 +247,13 @@ def _largest(clause: str, found: Finding[AskedRecords]) -> str:
     when = f", {time_words(first.time)}" if first.time else ""
     place = f"; {place_words(found.evidence[0])}" if found.evidence else ""
     next_ = f" Next: {_amounts(facts.largest[1:])}." if facts.largest[1:] else ""
-    lead = f"**{first.amount:,} {unit}{ends}**{when} ({escape(first.columns)}{place})"
+    lasting = ""
+    if first.seconds is not None and unit == "bytes":
+        lasting = f", lasting {plural(first.seconds, 'second')}"
+    also = "".join(
+        f", {one.what} {_value(one.value)}" for one in first.values if one.what not in ("source", "destination", "account")
+    )
+    lead = f"**{first.amount:,} {unit}{ends}{also}{lasting}**{when} ({escape(first.columns)}{place})"
     sums = f" In sum by source: {_sums(facts, unit)}." if len(facts.by_source) > 1 or facts.count > 1 else ""
     return f"{lead}, the largest of {plural(facts.count, 'record')}.{next_}{sums}"
 
@@ -271,12 +300,12 @@ def _outcome(clause: str, found: Finding[AskedRecords]) -> str:
     both = len(states) > 1
     lead = ""
     stopped = OUTCOME_STOPPED.search(clause) is not None
-    if not (stopped and OUTCOME_LET.search(clause)):
+    if not (stopped and (OUTCOME_LET.search(clause) or asks_success(clause))):
         wanted = "blocked" if stopped else "allowed"
         lead = ("Yes: " if asks_success(clause) else "In part: ") if both else "Yes: " if wanted in states else "No: "
     ends = [one for one in facts.values if one.what in ("account", "signature", "source", "destination", "port")]
     about = "; ".join(f"{one.what} {_value(one.value)}" for one in ends[:4])
-    words = _SUCCESS_WORDS if asks_success(clause) else {}
+    words = _SUCCESS_WORDS if asks_success(clause) and not stopped else {}
     return f"**{lead}{_outcomes(facts, words)}**{f' ({about})' if about else ''}, {_about(found)}."
 
 

@@ -14,13 +14,17 @@ from functools import cache
 import msgspec
 
 from svc.assistant.analyst.clause_words import GENERAL_WORDS, content_words
+from svc.assistant.analyst.questions.comparisons import Comparison, comparison_of
+from svc.assistant.analyst.questions.orders import order_of
 from svc.assistant.analyst.questions.places import country_of, words_of
+from svc.assistant.analyst.questions.relations import relation_of
 from svc.assistant.analyst.questions.states import asks_to_whom, is_polar
+from svc.assistant.analyst.questions.time_words import without_time
 from svc.assistant.knowledge import load
 from svc.assistant.skills.events.asked.records import RecordQuestion
 
 MAX_WORDS = 6
-MAX_QUESTION_CHARS = 200
+MAX_QUESTION_CHARS = 300
 RECORDS = "records"  # the option of the events tool
 
 
@@ -59,14 +63,14 @@ _ASKS_COLUMN = re.compile(
     re.IGNORECASE,
 )
 OUTCOME_LET = re.compile(
-    r"\b(?:allow\w*|accept(?:ed)?|permit\w*|let (?:in|through)|(?:got|get|gets|go|went) through)\b", re.IGNORECASE
+    r"\b(?:allow\w*|accept(?:ed)?|permit\w*|approved?|let (?:in|through)|(?:got|get|gets|go|went) through)\b", re.IGNORECASE
 )
 OUTCOME_STOPPED = re.compile(
     r"\b(?:block\w*|den(?:y|ied)|drop(?:ped)?|reject\w*|prevent\w*|refus\w*|stopped|quarantin\w*)\b", re.IGNORECASE
 )
 SUCCEEDED = re.compile(
     r"\bsuccess\w*|\b(?:get|got|gotten|broke|break|log(?:ged)?|sign(?:ed)?)[ -]?in\b"
-    r"|\bsucceed\w*|\bwork(?:ed)?\b|\bmanaged? to\b|\bget (?:the|it|any|to)\b",
+    r"|\bsucceed\w*|\bwork(?:ed)?\b|\bmanaged? to\b|\bget (?:the|it|any|to)\b|\A\W*did \w+ (?:get|reach) ",
     re.IGNORECASE,
 )
 _FAILED = re.compile(r"\bfail\w*|\bunsuccessful\w*", re.IGNORECASE)
@@ -394,16 +398,70 @@ _TOKEN = re.compile(r"[\w$@\\/:%+.-]{2,120}")
 
 
 def record_questions(clauses: Sequence[str]) -> list[RecordQuestion]:
-    """The clauses of a question that ask for records, for a column of them, or for their outcome."""
+    """The clauses of a question that ask for records, for a column of them, or for their outcome.
+
+    A clause with a pronoun and no words of its own is about the records of the clause before it. The two sides of a
+    comparison, or of an order in time, are asked for one by one.
+    """
     if sum(map(len, clauses)) > MAX_QUESTION_CHARS:
         return []
-    return [found for clause in clauses if (found := record_question(clause)) is not None]
+    found: list[RecordQuestion] = []
+    before: RecordQuestion | None = None
+    for clause in clauses:
+        if (order := order_of(clause)) is not None:
+            found += [RecordQuestion(clause=side, words=tuple(_words_of(side))) for side in (order.first, order.second)]
+        if (compared := comparison_of(clause)) is not None:
+            found += _compared(clause, compared)
+        asked = record_question(clause)
+        if before is not None and _REFERS.search(clause):
+            asked = _continued(clause, asked, before)
+        if asked is not None:
+            found.append(asked)
+        before = asked or before
+    return found
+
+
+_REFERS = re.compile(
+    r"\b(?:it|its|that|this|they|them|their|he|she|him|his|her|these|those|one|ones|any)\b", re.IGNORECASE
+)
+
+
+def _continued(clause: str, asked: RecordQuestion | None, before: RecordQuestion) -> RecordQuestion | None:
+    """What a clause with a pronoun asks of the records of the clause before it."""
+    own = asked.words if asked is not None else ()
+    words = tuple(dict.fromkeys([*before.words, *own]))[:MAX_WORDS]
+    columns = asked.columns if asked is not None else _columns_of(clause)
+    asks = any(asks.search(clause) for asks in _ASKS) or asks_outcome(clause)
+    if not (columns or asks) or not (before.words or before.largest or before.outcome):
+        return asked
+    return msgspec.structs.replace(
+        asked or RecordQuestion(clause=clause, columns=columns),
+        words=words,
+        largest=(asked.largest if asked is not None else "") or before.largest,
+        is_outward=before.is_outward,
+        outcome=(asked.outcome if asked is not None else "") or ("" if asks_outcome(clause) else before.outcome),
+        is_of_logins=before.is_of_logins,
+        needs_value=False,
+    )
+
+
+def _compared(clause: str, compared: Comparison) -> list[RecordQuestion]:
+    """The questions for the two sides of a comparison."""
+    columns = {what: names for what, names in _columns_of(clause).items() if what == "action"}
+    measure = compared.measure if compared.measure in ("sent", "received") else ""
+    return [
+        RecordQuestion(clause=side, words=(value,), columns=columns, largest=measure)
+        for value, side in zip((compared.first, compared.second), compared.sides, strict=True)
+    ]
 
 
 def record_question(clause: str) -> RecordQuestion | None:
     """What a clause asks of records; None if it asks nothing of the kind."""
     if _PORT_SCAN.search(clause):
         return None  # not of the column with the ports
+    if (relation := relation_of(clause)) is not None:
+        others = {what: _names()[what] for what in ("account", "host") if what != relation.what}
+        return RecordQuestion(clause=clause, words=(relation.value,), columns={relation.what: relation.columns} | others)
     if (country := country_of(clause)) and not country_wanted(clause):
         named = ("country", "account", "source")
         words = [words_of(country), *(word for word in _words_of(clause) if not words_of(country).count(word))]
@@ -422,6 +480,8 @@ def record_question(clause: str) -> RecordQuestion | None:
         return None  # logins are counted by themselves, with what belongs together
     largest = measured_by(clause)
     about = tuple(_words_of(_OUTWARD.sub(" ", _LARGEST.sub(" ", clause)) if largest else clause, columns))
+    if _GOT_IN.search(clause) and _METHODS.issuperset(about) and _OF_LOGINS.issuperset(columns):
+        return None  # the logins say by which method each was accepted
     if not about and asks_success(clause) and not COUNT.search(clause):
         return None  # whether anybody got in is answered by the logins
     if not asks and not about and _ALL_ADDRESSES.search(clause) and _OF_ADDRESSES.issuperset(columns):
@@ -461,6 +521,18 @@ def asks_outcome(clause: str) -> bool:
     return bool(OUTCOME_LET.search(clause) or OUTCOME_STOPPED.search(clause)) or asks_success(clause)
 
 
+_NOT = r"\b(?:not|n[o'\u2019]?t|never)(?: (?:been|be|get|got|yet))?"
+_NOT_LET = re.compile(
+    rf"(?:{_NOT} |\w+n['\u2019]?t (?:been )?)(?:allow\w*|accept\w*|permit\w*|approv\w*|let (?:in|through)|get through)\b",
+    re.IGNORECASE,
+)
+_NOT_STOPPED = re.compile(
+    rf"(?:{_NOT} |\w+n['\u2019]?t (?:been )?)(?:block\w*|den(?:y|ied)|drop(?:ped)?|reject\w*|prevent\w*|refus\w*|stopped"
+    r"|quarantin\w*)\b",
+    re.IGNORECASE,
+)
+
+
 _ASKS = (COUNT, AMOUNT, DURATION, WHEN, EXTERNAL)
 _LOGINS = re.compile(
     r"\b(?:log(?:ged|s|ging)?[- ]?(?:in|on)s?|sign(?:ed|ing)?[- ]?(?:in|on)s?|authenticat\w*|fail(?:s|ed|ures?)?)\b"
@@ -469,6 +541,10 @@ _LOGINS = re.compile(
 )
 
 
+_GOT_IN = re.compile(
+    r"\bwho\b[^?]{0,20}\b(?:got|gets?|logged|signed|broke|came) ?-?(?:in|into|on)\b", re.IGNORECASE
+)
+_METHODS = frozenset({"password", "passwords", "publickey", "ssh"})
 _PORT_SCAN = re.compile(r"\bport[- ]?scan\w*", re.IGNORECASE)
 _OF_LOGINS = frozenset({"account", "source", "destination"})
 _OF_ALL_RECORDS = frozenset({"account", "source", "destination", "host"})
@@ -491,6 +567,8 @@ def _outcome_of(clause: str) -> str:
     """The outcome of the records that a question is about: "which were blocked?", not "was it blocked?"."""
     if is_polar(clause) or (OUTCOME_LET.search(clause) and OUTCOME_STOPPED.search(clause)):
         return ""
+    if LISTS.search(clause) and (_NOT_LET.search(clause) or _NOT_STOPPED.search(clause)):
+        return "not allowed" if _NOT_LET.search(clause) else "not blocked"
     if OUTCOME_STOPPED.search(clause) or _FAILED.search(clause):
         return "blocked" if LISTS.search(clause) else ""
     return "allowed" if OUTCOME_LET.search(clause) and LISTS.search(clause) else ""
@@ -536,7 +614,9 @@ def _words_of(clause: str, columns: Iterable[str] = ()) -> list[str]:
     """The words that may be values: all but those of the question itself."""
     found: dict[str, None] = {}
     nouns = [pattern for what, pattern in _patterns() if what in columns]
-    for token in _TOKEN.findall(_LOGINS.sub(" ", _NOUN_PHRASES.sub(" ", clause))):
+    if _EXEC.search(clause):
+        found["exec"] = None
+    for token in _TOKEN.findall(_LOGINS.sub(" ", _NOUN_PHRASES.sub(" ", without_time(clause)))):
         word = token.strip(".,:;?!'\"-/").lower()
         if any(noun.fullmatch(word) for noun in nouns) or _is_own(word) or (len(word) < 3 and word.isalpha()):
             continue
@@ -549,6 +629,7 @@ def _is_own(word: str) -> bool:
     return word in _OWN_WORDS or (_FORMS.sub("", word) in _OWN_WORDS and word.isalpha())
 
 
+_EXEC = re.compile(r"\bexec(?:['\u2019]?e?d)?\b[^?]{0,12}\b(?:into|in|on)\b", re.IGNORECASE)
 _FORMS = re.compile(r"(?<=\w{3})(?:s|es|ed|ing)\Z")
 _NOUN_PHRASES = re.compile(
     r"\b(?:access keys?|api keys?|user[- ]?agents?|client (?:app|software)s?|client apps?)\b", re.IGNORECASE

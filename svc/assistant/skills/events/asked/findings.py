@@ -33,6 +33,10 @@ class LargestRecord(msgspec.Struct, frozen=True, kw_only=True):
     destination: str
     account: str
     time: str
+    seconds: int | None = None
+    """How long it lasted, if the record states it, or a start and an end."""
+    values: list[RecordValue] = []
+    """What the question asks for beside the amount."""
 
 
 class AskedRecords(Facts, frozen=True, kw_only=True, tag="asked_records"):

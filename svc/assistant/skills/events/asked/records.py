@@ -26,12 +26,12 @@ MAX_VALUE_CHARS = 300
 MAX_TIMES = 12
 MAX_LAYOUTS = 1_000  # sets of columns; logs have a few
 _ALLOWED = re.compile(
-    r"\b(?:allow\w*|accept\w*|pass(?:ed)?|permit\w*|success\w*|succeeded|tunnel-?up|detect(?:ed)?|alert(?:ed)?|monitor\w*"
+    r"\b(?:allow\w*|accept\w*|approv\w*|pass(?:ed)?|permit\w*|success\w*|succeeded|tunnel-?up|detect(?:ed)?|alert(?:ed)?|monitor\w*"
     r"|built|tcp_(?:miss|hit|tunnel|mem_hit|refresh\w*))\b",
     re.IGNORECASE,
 )
 _BLOCKED = re.compile(
-    r"\b(?:block\w*|den(?:y|ied|ies)|drop\w*|reject\w*|reset\w*|refus\w*|prevent\w*|quarantin\w*|delet\w*|clean\w*|fail\w*"
+    r"\b(?:block\w*|den(?:y|ied|ies)|drop\w*|reject\w*|rej|reset\w*|(?:not[ -]?|un|dis)approv\w*|declin\w*|refus\w*|prevent\w*|quarantin\w*|delet\w*|clean\w*|fail\w*"
     r"|tcp_denied|forbidden)\b",
     re.IGNORECASE,
 )
@@ -73,7 +73,7 @@ class RecordQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A clause of a question: the words that may be in records, and the columns that it asks for.
 
     ``columns`` are patterns of the names of columns by what they hold, the best first. ``outcome``: only records that
-    say ``allowed`` or ``blocked``; "" for all. ``is_not_blocked``: not those that say ``blocked``.
+    say ``allowed`` or ``blocked``, or that say anything else (``not allowed``); "" for all. ``is_not_blocked``: not those that say ``blocked``.
     ``is_of_logins``: only logins. ``largest``: ``bytes``, ``sent``, ``received`` or ``seconds``, of which the
     records with the most are asked for; ``is_outward``: only those to the Internet. ``needs_value``: records with a
     value of one of the columns go before those without. ``is_mention``: the clause only names something ("smb
@@ -158,7 +158,7 @@ class AskedCollector:
         layout = self._layout(event)
         outcome = _outcome_of(event, layout)
         state = outcome.partition(":")[0]
-        if (self._question.outcome and state != self._question.outcome) or (
+        if not _is_wanted(self._question.outcome, state, event, layout) or (
             self._question.is_not_blocked and state == "blocked"
         ):
             return
@@ -182,7 +182,7 @@ class AskedCollector:
         if outcome:
             group.outcomes[outcome] += 1
         if self._question.largest:
-            group.largest.add(event, layout.named)
+            group.largest.add(event, layout.named, [RecordValue(what, value, 1) for what, value in held])
         _add_amounts(group, event, layout)
 
     def _layout(self, event: Event) -> _HeldBy:
@@ -233,6 +233,13 @@ class AskedCollector:
             evidence=tuple(place.evidence(event) for event in shown),
             facts=facts,
         )
+
+
+def _is_wanted(outcome: str, state: str, event: Event, layout: _HeldBy) -> bool:
+    """Whether a record has the outcome that is asked for; one that states none has no opposite either."""
+    if not outcome.startswith("not "):
+        return not outcome or state == outcome
+    return state != outcome.removeprefix("not ") and any(event.fields[name] for name in layout.actions)
 
 
 def _top(counts: Counter[str]) -> list[tuple[str, int]]:
