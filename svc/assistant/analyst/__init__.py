@@ -44,6 +44,7 @@ from svc.assistant.analyst.particulars import (
     of_absent,
     of_account,
     of_behaviour,
+    of_everything,
     of_events,
     of_form,
     of_host,
@@ -52,10 +53,12 @@ from svc.assistant.analyst.particulars import (
     of_unread,
     of_validity,
     with_mentions,
+    with_targets,
     without_days,
 )
 from svc.assistant.analyst.plan import EVENTS, Call, Plan, PlannedSkill, Question, fallback, question_of
 from svc.assistant.analyst.questions.event_answers import is_plain
+from svc.assistant.analyst.questions.record_questions import measured_by
 from svc.assistant.analyst.structured_answer import formatted_answer, structured_answer
 from svc.assistant.collections.expanded import ExpandedFiles
 from svc.assistant.collections.expanding import UNPACKING_MODULE, Expansion
@@ -527,10 +530,10 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
     for clause in plan.clauses if examined else ():
         answer_of = partial(answered, clause, findings, rules, events=events, lines=lines)
         left_out = [gap for result in examined for gap in result.left_out]
+        formed = without_days(clause, left_out) or of_form(clause, everything)
         particular = (
-            without_days(clause, left_out)
+            formed
             or of_unread(clause, read_as, [name for result in examined for name in result.inputs])
-            or of_form(clause, everything)
             or of_validity(clause, findings)
             or of_name(clause, everything, rules, events, searched)
             or _plain_answer(clause, findings, rules, events)
@@ -540,8 +543,12 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
             or of_events(clause, findings, rules, events)
             or for_clause(clause, answer_of, [result.skill for result in examined], findings)
         )
-        if particular is None or particular.state is ClauseState.CANNOT_TELL:
+        if formed is None and (particular is None or particular.is_open):
             particular = _from_records(clause, particular, examined, everything)
+        if particular is not None:
+            particular = with_targets(particular, everything)
+        if particular is not None and formed is None and clause is not plan.clauses[0]:
+            particular = of_everything(particular, everything)
         if particular is None and len(plan.clauses) > 1:
             particular = unaddressed(clause, [result for result in examined if result.skill.name in clause.skills])
         if particular is not None and particular.state is not ClauseState.ANSWERED:
@@ -587,7 +594,8 @@ def _plain_answer(
     clause: Clause, findings: Sequence[AnyFinding], rules: Sequence[Rule], events: str
 ) -> Particular | None:
     """The answer to what every log can be asked, if what was found answers it."""
-    found = of_events(clause, findings, rules, events) if is_plain(clause.english) else None
+    asked = is_plain(clause.english) and not measured_by(clause.english)
+    found = of_events(clause, findings, rules, events) if asked else None
     return found if found is not None and found.state is ClauseState.ANSWERED else None
 
 

@@ -30,7 +30,7 @@ ASKS = re.compile(
     r"\b(?:what|which|who|whose|whom|where|when|why|how|is|are|was|were|am|do|does|did|has|have|had|can|could|should"
     r"|any|anything|tell|say|check|inspect|triage|read|look|show|list|find|explain|review|analy[sz]e|examine|extract"
     r"|summari[sz]e|identify|describe|investigate|report|determine|count|score|rate|map|decode|classify|give|name"
-    r"|assess|evaluate|confirm|verify|search|hunt|compare|need|want)\b",
+    r"|assess|evaluate|confirm|verify|search|hunt|compare|need|want)\b|\A\W*(?:only|just)\b",
     re.IGNORECASE,
 )
 """Words with which a part of a question asks something."""

@@ -15,30 +15,31 @@ import msgspec
 from svc.assistant.analyst.clause_words import GENERAL_WORDS, content_words, objects, stems
 from svc.assistant.analyst.clauses import CLAUSE_CHARS, Clause, ClauseKind, ClauseState, particular_names
 from svc.assistant.analyst.questions.behaviours import searched_for
-from svc.assistant.analyst.questions.event_answers import event_answer
+from svc.assistant.analyst.questions.event_answers import TARGET_NOT_STATED, event_answer
 from svc.assistant.analyst.questions.event_subjects import EventSubject
 from svc.assistant.analyst.questions.comparisons import comparison_answer
 from svc.assistant.analyst.questions.levels import level_answer
 from svc.assistant.analyst.questions.orders import order_answer
 from svc.assistant.analyst.questions.places import place_answer
-from svc.assistant.analyst.questions.record_answers import absent_columns, mentions_of, record_answer
+from svc.assistant.analyst.questions.record_answers import absent_columns, mentions_of, record_answer, targets_of
+from svc.assistant.analyst.questions.record_questions import refers_back
 from svc.assistant.analyst.questions.relations import relation_answer
 from svc.assistant.analyst.questions.states import is_negated, is_past, recorded, unknown_state
 from svc.assistant.analyst.questions.tactics import tactic_answer
 from svc.assistant.analyst.questions.things import SUMMARIES
-from svc.assistant.analyst.questions.time_words import window_of
+from svc.assistant.analyst.questions.time_words import window_of, without_time
 from svc.assistant.analyst.questions.unread import unread_answer
 from svc.assistant.analyst.questions.unsuccessful import unsuccessful_answer
 from svc.assistant.analyst.topics import Topic, accounts_in, is_of, topic_of, unknown_person
 from svc.assistant.findings import AnyFinding, Severity, columns, kind_of, with_facts
 from svc.assistant.knowledge.attack_names import attack_name
-from svc.assistant.log_readers.time_window import WITHOUT_DAY
+from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
 from svc.assistant.sigma.engine import LogSource, Rule
 from svc.assistant.sigma.tables import load_rules
 from svc.assistant.skills.catalogue import section_of, skill_named
 from svc.assistant.skills.events.findings import EventsSummary, RuleHit, Timeline
 from svc.assistant.skills.host_artefacts.circumstances import circumstances_of
-from svc.assistant.skills.host_artefacts.findings import HostSummary
+from svc.assistant.skills.host_artefacts.findings import HostActivity, HostSummary
 from svc.assistant.skills.indicators.intel.validity import validity
 from svc.assistant.skills.skill import Skill
 from svc.assistant.spool import collected, of_kind, worst_first
@@ -64,6 +65,13 @@ class Particular(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
     state: ClauseState
     reason: str = ""
+    is_mention: bool = False
+    """Whether it only says which findings mention a value that the clause names."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the records may answer it better."""
+        return self.state is ClauseState.CANNOT_TELL or self.is_mention
 
 
 def matchable_rules(findings: Sequence[AnyFinding]) -> tuple[list[Rule], str]:
@@ -173,7 +181,9 @@ def of_records(clause: Clause, findings: Sequence[AnyFinding], *, is_whole: bool
     said = record_answer(clause.text, findings)
     if said is None or said[1] < is_whole:
         return None
-    return Particular(clause=clause, sentence=said[0], state=ClauseState.ANSWERED)
+    is_told = not said[0].startswith("**Cannot tell")
+    state = ClauseState.ANSWERED if is_told else ClauseState.CANNOT_TELL
+    return Particular(clause=clause, sentence=said[0], state=state, reason="" if is_told else "no record states it")
 
 
 def of_form(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
@@ -201,6 +211,34 @@ def of_absent(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | No
     if not sentence:
         return None
     return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason="no record states it")
+
+
+def with_targets(particular: Particular, findings: Sequence[AnyFinding]) -> Particular:
+    """An answer that no finding states to whom something was done, with the accounts that the records name for it."""
+    if not particular.sentence.endswith(TARGET_NOT_STATED):
+        return particular
+    targets = targets_of(particular.clause.text, findings)
+    told = f" The records name as the account: {targets}." if targets else TARGET_NOT_STATED
+    return msgspec.structs.replace(particular, sentence=particular.sentence.removesuffix(TARGET_NOT_STATED) + told)
+
+
+def of_everything(particular: Particular, findings: Sequence[AnyFinding]) -> Particular:
+    """The answer to a clause that refers to the one before it, with the remark that it is about all that was read.
+
+    Not if the records of the clause before it answer it, nor if it is not answered.
+    """
+    text = particular.clause.text
+    if particular.state is not ClauseState.ANSWERED or not refers_back(text):
+        return particular
+    said = record_answer(text, findings)
+    if said is not None and said[0] == particular.sentence:
+        return particular
+    return msgspec.structs.replace(
+        particular,
+        sentence=f"{particular.sentence} This is about all that was read, not only what the question before it asks for.",
+        state=ClauseState.PARTLY_ANSWERED,
+        reason="what it refers to was not found in the records",
+    )
 
 
 def with_mentions(particular: Particular, findings: Sequence[AnyFinding]) -> Particular:
@@ -244,12 +282,30 @@ def of_host(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None
     """What a host artefact records about a clause; None if the clause asks nothing that it records."""
     if clause.kind is ClauseKind.OPEN and not circumstances_of(clause.english):
         return None
-    sentence = section_of(skill_named(_HOST)).told(clause.english, findings)
+    window = TimeWindow(**window_of(clause.english))
+    kept = findings if window.is_whole else collected(_in_window(one, window) for one in findings)
+    asked = without_time(clause.english) if not window.is_whole else clause.english
+    sentence = section_of(skill_named(_HOST)).told(asked, kept)
     if not sentence:
         return None
+    if not window.is_whole:
+        sentence += f" Only records {window.words} are counted, in the artefact's own time."
     is_told = not sentence.startswith("**Cannot tell")
     state = ClauseState.ANSWERED if is_told else ClauseState.CANNOT_TELL
     return Particular(clause=clause, sentence=sentence, state=state, reason="" if is_told else "it is not recorded")
+
+
+def _in_window(finding: AnyFinding, window: TimeWindow) -> AnyFinding:
+    """The finding with those of its rows whose time is in a part of the day."""
+    facts = finding.facts
+    if not isinstance(facts, HostActivity):
+        return finding
+    rows = [row for row in facts.rows if row.time and window.has(row.time)]
+    times = sorted(row.time for row in rows)
+    kept = msgspec.structs.replace(
+        facts, rows=rows, count=len(rows), first=times[0] if times else None, last=times[-1] if times else None
+    )
+    return msgspec.structs.replace(finding, facts=kept)
 
 
 def of_validity(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
@@ -473,6 +529,7 @@ def _mentioned(
         sentence=sentence + _times(clause, matching),
         state=state,
         reason=reason,
+        is_mention=True,
     )
 
 

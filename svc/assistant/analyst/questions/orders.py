@@ -19,6 +19,7 @@ from svc.assistant.findings import AnyFinding, columns, kind_of, with_facts
 from svc.assistant.skills.answer_parts import place_words
 from svc.assistant.skills.events.answer_tables import time_words
 from svc.assistant.skills.events.asked.findings import AskedRecords
+from svc.assistant.skills.host_artefacts.findings import HostActivity, HostSummary
 from svc.assistant.spool import of_kind, worst_first
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span
@@ -49,6 +50,8 @@ _LOGIN = re.compile(r"\b(?:log(?:ged)?[- ]?(?:in|on)s?|sign(?:ed)?[- ]?(?:in|on)
 _LOGIN_KINDS = ("auth_success", "logon_success", "logon", "cloud_login")
 _STARTS, _ENDS = ("first", "time", "last"), ("last", "time", "first")
 _VALUE = re.compile(r"[\d@\\/:_.-]")
+_FOLLOWED = re.compile(r"\bfollowed by\b", re.IGNORECASE)  # of two things at once
+_NO_MOMENTS = SUMMARIES | {kind_of(AskedRecords), kind_of(HostSummary), kind_of(HostActivity)}
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -123,7 +126,23 @@ def _both(first: _Moment, second: _Moment) -> str:
 
 
 def _moment(side: str, findings: Sequence[AnyFinding]) -> _Moment | None:
-    return _of_findings(side, findings) or _of_records(side, findings)
+    return _of_findings(side, findings) or _of_records(side, findings) or _of_rows(side, findings)
+
+
+def _of_rows(side: str, findings: Sequence[AnyFinding]) -> _Moment | None:
+    """By the rows of a host artefact that have all words of a side, of which one may name the kind of activity."""
+    values, wanted = _values(side), stems(side)
+    found: list[tuple[str, str]] = []
+    for one in with_facts(of_kind(findings, kind_of(HostActivity)), HostActivity):
+        for row in one.facts.rows:
+            held = f"{one.facts.activity} {row.time_means} {row.what} {row.where} {row.detail}".lower()
+            has_words = wanted <= stems(re.sub(r"[^a-z]+", " ", held))
+            if row.time and has_words and all(value in held for value in values):
+                found.append((row.time, row.what))
+    if not found:
+        return None
+    found.sort()
+    return _Moment(found[0][0], found[-1][0], f"{code_span(defang_text(found[0][1]), limit=120)} {_when(found[0][0])}")
 
 
 def _of_findings(side: str, findings: Sequence[AnyFinding]) -> _Moment | None:
@@ -137,7 +156,7 @@ def _of_findings(side: str, findings: Sequence[AnyFinding]) -> _Moment | None:
     for number, one in enumerate(worst_first(kinds)):
         if number >= MAX_FINDINGS:
             break
-        if one.kind in SUMMARIES or isinstance(one.facts, AskedRecords) or not _start(one):
+        if one.kind in _NO_MOMENTS or _FOLLOWED.search(one.title) or not _start(one):
             continue
         text = _text(one)
         if not all(value in text for value in values):

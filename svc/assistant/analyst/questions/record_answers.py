@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from svc.assistant.analyst.questions.record_questions import (
     AMOUNT,
+    COMES_IN,
     COUNT,
     DURATION,
     EXTERNAL,
@@ -47,6 +48,8 @@ def record_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, boo
     mine = [one for one in held if one.facts.clause == clause and one.facts.count]
     if not mine:
         return None
+    if both := _no_record_has_both(clause, mine):
+        return both, True
     most = max(len(one.facts.words) for one in mine)
     told = [(one, _told(clause, one)) for one in mine if len(one.facts.words) == most]
     told = [(one, text) for one, text in told if text]
@@ -56,6 +59,8 @@ def record_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, boo
     is_whole = not missing
     if any(_NAME.search(word) for word in missing):
         return None  # a value that is in none of the records: the others do not answer the question
+    if missing and is_polar(clause) and asks_outcome(clause) and told[0][0].facts.words:
+        return _in_part(clause, told[0][0], missing)
     if not told[0][0].facts.words and missing:
         return _without_words(clause, told[0][0], missing)
     return " ".join(text for _, text in told[:3]), is_whole
@@ -73,12 +78,43 @@ def absent_columns(clause: str, findings: Sequence[AnyFinding]) -> str:
     if any(asks.search(clause) for asks in (COUNT, AMOUNT, DURATION, WHEN)) or measured_by(clause):
         return ""
     wanted = " or ".join(list(asked.columns)[:2])
-    total = plural(sum(one.count for one in mine), "record")
+    count = sum(one.count for one in mine)
     words = [word for one in mine for word in one.words]
     those = f" with {', '.join(map(_value, dict.fromkeys(words)))}" if words else ""
+    which = f"none of the {count:,} records{those} states" if count != 1 else f"the only record{those} does not state"
+    return f"**Cannot tell** {code_span(clause, limit=160)}: {which} a value for {escape(wanted)}."
+
+
+def _in_part(clause: str, found: Finding[AskedRecords], missing: Sequence[str]) -> tuple[str, bool]:
+    """What the records say of some of the words of a yes/no question: neither yes nor no."""
+    words = ", ".join(map(_value, missing[:3]))
+    outcomes = f": {_outcomes(found.facts)}" if found.facts.outcomes else ""
+    text = f"**Cannot tell** {code_span(clause, limit=160)}: no record contains {words}."
+    return f"{text} Found: {plural(found.facts.count, 'record')}{outcomes} ({_about(found)}).", False
+
+
+def _no_record_has_both(clause: str, found: Sequence[Finding[AskedRecords]]) -> str:
+    """That none has two of the values of a yes/no question at once, with how many have each."""
+    if not is_polar(clause) or not all(one.facts.is_any for one in found):
+        return ""
+    words = list(dict.fromkeys(word for one in found for word in one.facts.words))
+    absent = {word for one in found for word in one.facts.absent}
+    is_named = any(map(_NAME.search, words)) or asks_outcome(clause)
+    if len(words) != 2 or any(map(_NAME.search, absent)) or not is_named:
+        return ""
+    total = sum(one.facts.total for one in found)
     return (
-        f"**Cannot tell** {code_span(clause, limit=160)}: none of the {total}{those} states a value for {escape(wanted)}."
+        f"**No record has both** {_value(words[0])} and {_value(words[1])}, of {plural(total, 'record')} read; "
+        f"{sum(one.facts.count for one in found):,} have one of them ({place_words(found[0].evidence[0])})."
     )
+
+
+def targets_of(clause: str, findings: Sequence[AnyFinding]) -> str:
+    """The accounts to which something was done, by the records that a clause is about; "" if these name none."""
+    held = with_facts(of_kind(findings, kind_of(AskedRecords)), AskedRecords)
+    mine = [one for one in held if one.facts.clause == clause]
+    named = [value for one in mine for value in one.facts.values if value.what == "target account"]
+    return _listed(named) if named and all(one.facts.words for one in mine) else ""
 
 
 def mentions_of(clause: str, findings: Sequence[AnyFinding]) -> str:
@@ -116,7 +152,7 @@ def _without_words(clause: str, found: Finding[AskedRecords], missing: Sequence[
 
 
 def _told(clause: str, found: Finding[AskedRecords]) -> str:
-    if EXTERNAL.search(clause) and not any(one.what == "internal address" for one in found.facts.values):
+    if (EXTERNAL.search(clause) or COMES_IN.search(clause)) and not any(one.what == "internal address" for one in found.facts.values):
         return _by_side(clause, found)
     for is_asked, answer in (
         (measured_by(clause) or (found.facts.largest and _is_of_one(clause)), _largest), (DURATION.search(clause), _duration), (AMOUNT.search(clause), _amount),
@@ -146,7 +182,7 @@ def _named_too(clause: str, found: Finding[AskedRecords], text: str) -> str:
 
 def _is_of_one(clause: str) -> bool:
     """Whether a clause with a pronoun asks more about the largest record that the clause before it asked for."""
-    return bool(DURATION.search(clause) or WHEN.search(clause) or _WHICH.match(clause) or AMOUNT.search(clause))
+    return bool(DURATION.search(clause) or WHEN.search(clause) or _WHICH.match(clause))
 
 
 _WHICH = re.compile(r"\W*(?:(?:and|so) )?(?:which|what|who|whose|list|show)\b", re.IGNORECASE)
@@ -181,7 +217,8 @@ def _listed(values: Sequence[RecordValue]) -> str:
 def _about(found: Finding[AskedRecords]) -> str:
     """Which records these are: ``2 of 4 records, those with `deploy`; line 3 of `cloudtrail.json` ``."""
     facts = found.facts
-    which = f", those with {', '.join(_value(word) for word in facts.words)}" if facts.words else ""
+    between = " or " if facts.is_any else ", "
+    which = f", those with {between.join(_value(word) for word in facts.words)}" if facts.words else ""
     place = f"; {place_words(found.evidence[0])}" if found.evidence else ""
     return f"{facts.count:,} of {plural(facts.total, 'record')}{which}{place}"
 
@@ -271,6 +308,10 @@ def _sums(facts: AskedRecords, unit: str) -> str:
 
 
 def _amount(_clause: str, found: Finding[AskedRecords]) -> str:
+    facts = found.facts
+    if facts.largest and (sent := [one for one in facts.by_source if one.value.lower() in facts.words]):
+        listed = "; ".join(f"{_value(one.value)} {plural(one.count, 'byte')}" for one in sent)
+        return f"**Sent: {listed}** ({escape(facts.largest[0].columns)}; {_about(found)})."
     sums = [one for one in found.facts.amounts if not _SECONDS.search(one.value)]
     if not sums:
         return ""
@@ -299,9 +340,11 @@ def _outcome(clause: str, found: Finding[AskedRecords]) -> str:
         return ""
     both = len(states) > 1
     lead = ""
+    is_yes_no = is_polar(clause)
     stopped = OUTCOME_STOPPED.search(clause) is not None
-    if not (stopped and (OUTCOME_LET.search(clause) or asks_success(clause))):
+    if is_yes_no and not (stopped and (OUTCOME_LET.search(clause) or asks_success(clause))):
         wanted = "blocked" if stopped else "allowed"
+        both = both and states.keys() != {"blocked", "failed"}
         lead = ("Yes: " if asks_success(clause) else "In part: ") if both else "Yes: " if wanted in states else "No: "
     ends = [one for one in facts.values if one.what in ("account", "signature", "source", "destination", "port")]
     about = "; ".join(f"{one.what} {_value(one.value)}" for one in ends[:4])
@@ -309,7 +352,7 @@ def _outcome(clause: str, found: Finding[AskedRecords]) -> str:
     return f"**{lead}{_outcomes(facts, words)}**{f' ({about})' if about else ''}, {_about(found)}."
 
 
-_SUCCESS_WORDS = {"allowed": "succeeded", "blocked": "refused or failed"}
+_SUCCESS_WORDS = {"allowed": "succeeded", "blocked": "refused or failed", "failed": "failed"}
 
 
 def _outcomes(facts: AskedRecords, words: Mapping[str, str] = {}) -> str:
@@ -320,9 +363,11 @@ def _outcomes(facts: AskedRecords, words: Mapping[str, str] = {}) -> str:
 def _by_side(clause: str, found: Finding[AskedRecords]) -> str:
     """Which of the addresses are of the Internet, or which are not."""
     wants_public = _INTERNAL.search(clause) is None
+    comes_in = COMES_IN.search(clause) is not None
     named = [one for one in found.facts.values if one.what in ("source", "destination")]
     if re.search(r"\b(?:dsts?|destinations?|targets?)\b", clause, re.IGNORECASE):
         named = [one for one in named if one.what == "destination"]
+    named = [one for one in named if one.what == "source"] if comes_in else named
     addresses = [one for one in named if _is_public(one.value) is wants_public]
     kept = [one for one in named if _is_public(one.value) is not None]
     if not kept:
@@ -330,6 +375,8 @@ def _by_side(clause: str, found: Finding[AskedRecords]) -> str:
     sort = "external" if wants_public else "internal"
     if not addresses:
         return f"**None:** all {plural(len(kept), 'address', 'addresses')} are {'in' if wants_public else 'ex'}ternal."
+    if comes_in:
+        return f"**{'Yes: ' if is_polar(clause) else ''}from {_listed(addresses)}** ({_about(found)})."
     return f"**{plural(len(addresses), f'{sort} address', f'{sort} addresses')}:** {_listed(addresses)}."
 
 

@@ -66,7 +66,7 @@ OUTCOME_LET = re.compile(
     r"\b(?:allow\w*|accept(?:ed)?|permit\w*|approved?|let (?:in|through)|(?:got|get|gets|go|went) through)\b", re.IGNORECASE
 )
 OUTCOME_STOPPED = re.compile(
-    r"\b(?:block\w*|den(?:y|ied)|drop(?:ped)?|reject\w*|prevent\w*|refus\w*|stopped|quarantin\w*)\b", re.IGNORECASE
+    r"\b(?:block\w*|den(?:y|ied|ies)|drop(?:s|ped)?|reject\w*|prevent\w*|refus\w*|stopped|quarantin\w*)\b", re.IGNORECASE
 )
 SUCCEEDED = re.compile(
     r"\bsuccess\w*|\b(?:get|got|gotten|broke|break|log(?:ged)?|sign(?:ed)?)[ -]?in\b"
@@ -74,10 +74,12 @@ SUCCEEDED = re.compile(
     re.IGNORECASE,
 )
 _FAILED = re.compile(r"\bfail\w*|\bunsuccessful\w*", re.IGNORECASE)
-LISTS = re.compile(r"\b(?:which|what|who|whose|whom|where|how many|list|show|any)\b", re.IGNORECASE)
+LISTS = re.compile(
+    r"\b(?:which|what|who|whose|whom|where|how many|list|show|any)\b|\A\W*(?:only|just)\b", re.IGNORECASE
+)
 COUNT = re.compile(r"\bhow (?:many|often)\b|\bnumber of\b|\brun ?count\b|\bcount\b", re.IGNORECASE)
 AMOUNT = re.compile(
-    r"\bhow (?:much|big)\b|\bmost (?:data|traffic|bytes)\b|\bbiggest\b|\blargest\b|\btop talkers?\b|\bvolume\b",
+    r"\bhow (?:much|big)\b|\bhow many (?:\w+ )?(?:bytes|[kmg]i?b)\b|\bmost (?:data|traffic|bytes)\b|\bbiggest\b|\blargest\b|\btop talkers?\b|\bvolume\b",
     re.IGNORECASE,
 )
 _LARGEST = re.compile(
@@ -113,6 +115,32 @@ _OWN_WORDS = frozenset(
         "account",
         "accounts",
         "actually",
+        "come",
+        "came",
+        "comes",
+        "only",
+        "just",
+        "please",
+        "utc",
+        "attempt",
+        "attempts",
+        "attempted",
+        "he",
+        "it",
+        "we",
+        "i",
+        "or",
+        "a",
+        "an",
+        "someone",
+        "gmt",
+        "cet",
+        "cest",
+        "reach",
+        "reached",
+        "tried",
+        "try",
+        "made",
         "something",
         "anything",
         "nobody",
@@ -311,6 +339,8 @@ _OWN_WORDS = frozenset(
         "stopped",
         "stuff",
         "success",
+        "succeed",
+        "succeeded",
         "successful",
         "successfully",
         "such",
@@ -417,7 +447,7 @@ def record_questions(clauses: Sequence[str]) -> list[RecordQuestion]:
             asked = _continued(clause, asked, before)
         if asked is not None:
             found.append(asked)
-        before = asked or before
+        before = asked or RecordQuestion(clause=clause, words=tuple(_words_of(clause)))
     return found
 
 
@@ -426,10 +456,19 @@ _REFERS = re.compile(
 )
 
 
+_PERSON = re.compile(r"\b(?:he|she|him|his|her)\b", re.IGNORECASE)
+
+
+def refers_back(clause: str) -> bool:
+    """Whether a clause has no words of its own, but a pronoun for what the clause before it is about."""
+    return _REFERS.search(clause) is not None and not _words_of(clause)
+
+
 def _continued(clause: str, asked: RecordQuestion | None, before: RecordQuestion) -> RecordQuestion | None:
     """What a clause with a pronoun asks of the records of the clause before it."""
     own = asked.words if asked is not None else ()
-    words = tuple(dict.fromkeys([*before.words, *own]))[:MAX_WORDS]
+    persons = [word for word in before.words if word not in _METHODS] if _PERSON.search(clause) else []
+    words = tuple(dict.fromkeys([*persons, *own])) or before.words
     columns = asked.columns if asked is not None else _columns_of(clause)
     asks = any(asks.search(clause) for asks in _ASKS) or asks_outcome(clause)
     if not (columns or asks) or not (before.words or before.largest or before.outcome):
@@ -479,6 +518,8 @@ def record_question(clause: str) -> RecordQuestion | None:
     if is_login and not counts and _OF_LOGINS.issuperset(columns):
         return None  # logins are counted by themselves, with what belongs together
     largest = measured_by(clause)
+    if not largest and AMOUNT.search(clause) and _SENDS.search(clause):
+        largest = "sent"
     about = tuple(_words_of(_OUTWARD.sub(" ", _LARGEST.sub(" ", clause)) if largest else clause, columns))
     if _GOT_IN.search(clause) and _METHODS.issuperset(about) and _OF_LOGINS.issuperset(columns):
         return None  # the logins say by which method each was accepted
@@ -518,7 +559,11 @@ def asks_success(clause: str) -> bool:
 
 def asks_outcome(clause: str) -> bool:
     """Whether a clause is about what was let through, and what was not."""
-    return bool(OUTCOME_LET.search(clause) or OUTCOME_STOPPED.search(clause)) or asks_success(clause)
+    spoken = _NAMED.sub(" ", clause)
+    return bool(OUTCOME_LET.search(spoken) or OUTCOME_STOPPED.search(spoken)) or asks_success(spoken)
+
+
+_NAMED = re.compile(r"[\w@\\/:.-]*[\w-][.@\\/][\w@\\/:.-]*\w")  # a name: "drop" of drop.example is no outcome
 
 
 _NOT = r"\b(?:not|n[o'\u2019]?t|never)(?: (?:been|be|get|got|yet))?"
@@ -533,7 +578,12 @@ _NOT_STOPPED = re.compile(
 )
 
 
-_ASKS = (COUNT, AMOUNT, DURATION, WHEN, EXTERNAL)
+COMES_IN = re.compile(
+    r"\b(?:c[oa]me|comes|coming|connect\w*|get|got|reach\w*|traffic|inbound|incoming|enter\w*|contact\w*)\b[^?]{0,30}"
+    r"\bfrom (?:the |an? )?(?:outside|internet|external\w*|public)\b|\b(?:inbound|incoming)\b[^?]{0,20}\bconnections?\b",
+    re.IGNORECASE,
+)
+_ASKS = (COUNT, AMOUNT, DURATION, WHEN, EXTERNAL, COMES_IN)
 _LOGINS = re.compile(
     r"\b(?:log(?:ged|s|ging)?[- ]?(?:in|on)s?|sign(?:ed|ing)?[- ]?(?:in|on)s?|authenticat\w*|fail(?:s|ed|ures?)?)\b"
     r"(?! from (?:which|what|where))",
@@ -565,6 +615,7 @@ def measured_by(clause: str) -> str:
 
 def _outcome_of(clause: str) -> str:
     """The outcome of the records that a question is about: "which were blocked?", not "was it blocked?"."""
+    clause = _NAMED.sub(" ", clause)
     if is_polar(clause) or (OUTCOME_LET.search(clause) and OUTCOME_STOPPED.search(clause)):
         return ""
     if LISTS.search(clause) and (_NOT_LET.search(clause) or _NOT_STOPPED.search(clause)):
@@ -576,7 +627,7 @@ def _outcome_of(clause: str) -> str:
 
 def _columns_of(clause: str) -> dict[str, tuple[str, ...]]:
     found = {what: _names()[what] for what, words in _patterns() if words.search(clause)}
-    if EXTERNAL.search(clause) or AMOUNT.search(clause):
+    if EXTERNAL.search(clause) or AMOUNT.search(clause) or COMES_IN.search(clause):
         found |= {what: _names()[what] for what in ("source", "destination")}
     if asks_outcome(clause):
         named = ("source", "account", "signature", "destination", "port")
@@ -616,7 +667,10 @@ def _words_of(clause: str, columns: Iterable[str] = ()) -> list[str]:
     nouns = [pattern for what, pattern in _patterns() if what in columns]
     if _EXEC.search(clause):
         found["exec"] = None
-    for token in _TOKEN.findall(_LOGINS.sub(" ", _NOUN_PHRASES.sub(" ", without_time(clause)))):
+    if (subject := _SUBJECT.match(clause)) is not None and not _is_own(subject[1].lower()):
+        found[subject[1].lower()] = None  # of any length: "did jo reach 198.51.100.75"
+    clause = _NOUN_PHRASES.sub(" ", without_time(clause))
+    for token in _TOKEN.findall(_OUTCOMES.sub(_unless_name, _LOGINS.sub(" ", clause))):
         word = token.strip(".,:;?!'\"-/").lower()
         if any(noun.fullmatch(word) for noun in nouns) or _is_own(word) or (len(word) < 3 and word.isalpha()):
             continue
@@ -627,6 +681,15 @@ def _words_of(clause: str, columns: Iterable[str] = ()) -> list[str]:
 def _is_own(word: str) -> bool:
     """Whether a word, or the one of which it is a form, is of questions rather than of records."""
     return word in _OWN_WORDS or (_FORMS.sub("", word) in _OWN_WORDS and word.isalpha())
+
+
+_SUBJECT = re.compile(r"\W*(?:did|does|has|had) ([A-Za-z][\w.@\\-]*)\b", re.IGNORECASE)
+_OUTCOMES = re.compile(rf"[\w@\\/:.-]+[.@\\/][\w@\\/:.-]+|{OUTCOME_LET.pattern}|{OUTCOME_STOPPED.pattern}", re.IGNORECASE)
+
+
+def _unless_name(found: re.Match[str]) -> str:
+    """A name as it is, and nothing for a word about an outcome."""
+    return found[0] if _NAMED.fullmatch(found[0]) else " "
 
 
 _EXEC = re.compile(r"\bexec(?:['\u2019]?e?d)?\b[^?]{0,12}\b(?:into|in|on)\b", re.IGNORECASE)

@@ -50,6 +50,8 @@ class AskedRecords(Facts, frozen=True, kw_only=True, tag="asked_records"):
     """Those that the question is about."""
     words: list[str]
     """Words of the question that are in each of these records."""
+    is_any: bool = False
+    """Whether each record has one of ``words``, none all of them."""
     absent: list[str]
     """Words of the question that are in none of them."""
     first: str | None

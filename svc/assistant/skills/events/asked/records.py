@@ -54,8 +54,8 @@ _PORTS = {
     "winrm": "5985",
     "vnc": "5900", "mssql": "1433", "mysql": "3306",
 }  # fmt: skip
-_METHODS = {"upload": "PUT", "delete": "DELETE"}
-"""By the first letters of a word: the method of a request that means the same."""
+_METHODS = {"upload": ("PUT", "POST"), "delete": ("DELETE",)}
+"""By the first letters of a word: the methods of requests that mean the same."""
 _METHOD_COLUMN = re.compile(r"(?:^|\.)(?:csmethod|method|httpmethod|requestmethod|verb)$")
 _PORT_COLUMN = re.compile(r"^(?:dstport|destinationport|id\.respp|dport|dpt|dp|destination\.port|destport)$")
 
@@ -207,12 +207,14 @@ class AskedCollector:
                 chosen.merge(group)
         shared = {word for one in self._groups if len(one) == best for word in one}
         used = [word for word in self._question.words if word in shared]
+        is_any = len({words for words in self._groups if len(words) == best}) > 1
         count = chosen.span.count
         facts = AskedRecords(
             clause=self._question.clause,
             total=self._total,
             count=count,
             words=used,
+            is_any=is_any,
             absent=[word for word in self._question.words if word not in shared],
             first=chosen.span.first or None,
             last=chosen.span.last or None,
@@ -238,7 +240,7 @@ class AskedCollector:
 def _is_wanted(outcome: str, state: str, event: Event, layout: _HeldBy) -> bool:
     """Whether a record has the outcome that is asked for; one that states none has no opposite either."""
     if not outcome.startswith("not "):
-        return not outcome or state == outcome
+        return not outcome or state == outcome or (state, outcome) == ("failed", "allowed")
     return state != outcome.removeprefix("not ") and any(event.fields[name] for name in layout.actions)
 
 
@@ -267,7 +269,7 @@ def _has(word: str, pattern: re.Pattern[str], text: str, event: Event, layout: _
     if port is not None and any(event.fields[name] == port for name in layout.ports):
         return True
     method = _METHODS.get(word[:6])
-    return method is not None and any(event.fields[name] == method for name in layout.methods)
+    return method is not None and any(event.fields[name] in method for name in layout.methods)
 
 
 def _plain(name: str) -> str:
@@ -315,13 +317,14 @@ _ACTION_COLUMNS = tuple(re.compile(rf"(?:{one})$") for one in _ACTIONS)
 
 
 def _outcome_of(event: Event, layout: _HeldBy) -> str:
-    """``allowed: accept`` or ``blocked: deny``; "" if a record says neither."""
+    """``allowed: accept``, ``blocked: deny`` or ``failed: allowed, 404``; "" if a record says none of these."""
     for name in layout.actions:
         value = event.fields[name]
         if _BLOCKED.search(value) or _is_error(value):
             return f"blocked: {value[:60]}"
         if _ALLOWED.search(value):
-            return f"allowed: {value[:60]}"
+            status = next((code for one in layout.actions if _is_error(code := event.fields[one])), "")
+            return f"failed: {value[:60]}, {status}" if status else f"allowed: {value[:60]}"
     return ""
 
 

@@ -118,10 +118,10 @@ def judged(pair: Pair, markdown: str) -> str:
     paragraphs = plain(markdown.partition("<details>")[0]).strip().split("\n\n")
     if paragraphs[0].startswith("*") and not paragraphs[0].startswith("**"):
         paragraphs = paragraphs[1:]  # that the answer is in English
-    parts = list(takewhile(_LABELLED.match, paragraphs))  # one for each clause
+    parts = list(takewhile(_OF_CLAUSE.match, paragraphs))
     paragraphs = [" ".join(parts), *paragraphs[len(parts) :]] if parts else paragraphs
     first = seen = paragraphs[0]
-    if len(paragraphs) > 1 and re.match(r"(?:-|\d\.) ", paragraphs[1]) and not _NOT_ANSWERED.match(first):
+    if len(paragraphs) > 1 and re.match(r"(?:-|\d\.) ", paragraphs[1]) and not _NOT_ANSWERED.search(first):
         seen += paragraphs[1]
     first += paragraphs[1] if first.endswith((":", ":**")) and len(paragraphs) > 1 else ""
     missing = [one for one in pair.says if not re.search(one, seen, re.IGNORECASE)]
@@ -131,7 +131,7 @@ def judged(pair: Pair, markdown: str) -> str:
     return f"says {forbidden[0]!r}" if forbidden else ""
 
 
-_LABELLED = re.compile(r"`[^`]+`: ")
+_OF_CLAUSE = re.compile(r"`[^`]+`: |\*\*(?:Cannot tell|Question not understood)\b")
 _NOT_ANSWERED = re.compile(r"\*\*(?:Cannot tell|Question not understood|Not answered)")
 
 
