@@ -27,7 +27,16 @@ want was way were what whats when where whether which while who whose why will w
 would you your answer check end ins ons only
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
-_SYNONYMS = {"wip": "clear", "eras": "clear", "purg": "clear", "disabl": "stop", "auth": "authentic", "administrator": "admin", "steal": "dump", "stol": "dump"}
+_SYNONYMS = {
+    "wip": "clear",
+    "eras": "clear",
+    "purg": "clear",
+    "disabl": "stop",
+    "auth": "authentic",
+    "administrator": "admin",
+    "steal": "dump",
+    "stol": "dump",
+}
 _PLACE = re.compile(r"\b(?:in|on|from|of|by|within) (?:the|this|these|that|my|our|any)(?: \w+)? \w+", re.IGNORECASE)
 _OBJECTS = frozenset(
     {"event", "events", "file", "files", "log", "logs", "network", "record", "records", "user", "users"}

@@ -149,11 +149,21 @@ def pieces(question: str, language: str) -> list[str]:
     found: list[str] = []
     for part in filter(str.strip, _PART_END.split(question)):
         text = part.strip()
-        if found and not (_is_asking(text, language) and _is_asking(found[-1], language)):
+        if found and not (_asks(text, language) and _asks(found[-1], language)):
             found[-1] = f"{found[-1]} {text}"
         else:
             found.append(text)
     return [text if text.endswith(("?", "？")) else f"{text}{ending}" for text in found]  # noqa: RUF001
+
+
+def _asks(text: str, language: str) -> bool:
+    """Whether a part asks something by itself, known or not: a part that is not understood must be said to be so."""
+    asked = _words().interrogatives[base_language(language)]
+    is_long = len(text) >= _LEAST_CHARS and (language == "ja" or len(text.split()) >= _LEAST_WORDS)
+    return _is_asking(text, language) or (is_long and re.search(asked, text, re.IGNORECASE) is not None)
+
+
+_LEAST_CHARS, _LEAST_WORDS = 6, 3
 
 
 def _is_asking(text: str, language: str) -> bool:

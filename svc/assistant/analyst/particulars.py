@@ -15,13 +15,19 @@ import msgspec
 from svc.assistant.analyst.clause_words import GENERAL_WORDS, content_words, objects, stems
 from svc.assistant.analyst.clauses import CLAUSE_CHARS, Clause, ClauseKind, ClauseState, particular_names
 from svc.assistant.analyst.questions.behaviours import searched_for
+from svc.assistant.analyst.questions.comparisons import comparison_answer
 from svc.assistant.analyst.questions.event_answers import TARGET_NOT_STATED, event_answer
 from svc.assistant.analyst.questions.event_subjects import EventSubject
-from svc.assistant.analyst.questions.comparisons import comparison_answer
 from svc.assistant.analyst.questions.levels import level_answer
 from svc.assistant.analyst.questions.orders import order_answer
 from svc.assistant.analyst.questions.places import place_answer
-from svc.assistant.analyst.questions.record_answers import absent_columns, mentions_of, record_answer, targets_of
+from svc.assistant.analyst.questions.record_answers import (
+    absent_columns,
+    mentions_of,
+    nobody_stated,
+    record_answer,
+    targets_of,
+)
 from svc.assistant.analyst.questions.record_questions import refers_back
 from svc.assistant.analyst.questions.relations import relation_answer
 from svc.assistant.analyst.questions.states import is_negated, is_past, recorded, unknown_state
@@ -222,6 +228,9 @@ def with_targets(particular: Particular, findings: Sequence[AnyFinding]) -> Part
     return msgspec.structs.replace(particular, sentence=particular.sentence.removesuffix(TARGET_NOT_STATED) + told)
 
 
+_OF_ALL = "This is about all that was read, not only what the question before it asks for."
+
+
 def of_everything(particular: Particular, findings: Sequence[AnyFinding]) -> Particular:
     """The answer to a clause that refers to the one before it, with the remark that it is about all that was read.
 
@@ -235,9 +244,25 @@ def of_everything(particular: Particular, findings: Sequence[AnyFinding]) -> Par
         return particular
     return msgspec.structs.replace(
         particular,
-        sentence=f"{particular.sentence} This is about all that was read, not only what the question before it asks for.",
+        sentence=f"{particular.sentence} {_OF_ALL}",
         state=ClauseState.PARTLY_ANSWERED,
         reason="what it refers to was not found in the records",
+    )
+
+
+def without_account(particular: Particular, findings: Sequence[AnyFinding]) -> Particular:
+    """An answer from findings to "who ran it", if neither they nor the records state an account."""
+    if particular.state is not ClauseState.ANSWERED or " by `" in particular.sentence:
+        return particular
+    if not particular.sentence.startswith("**Found:**") or not (
+        absent := nobody_stated(particular.clause.text, findings)
+    ):
+        return particular
+    return msgspec.structs.replace(
+        particular,
+        sentence=f"{absent} {particular.sentence}",
+        state=ClauseState.PARTLY_ANSWERED,
+        reason="no record states an account",
     )
 
 
@@ -518,6 +543,16 @@ def _mentioned(
 ) -> Particular:
     """That a finding mentions an address does not say what was asked about it."""
     listed = ", ".join(code_span(name, limit=80) for name in names[:NAMED])
+    if _FIGURE.search(clause.english) and not clause.is_yes_no:
+        reason = "no finding states it"
+        quoted, counted = code_span(clause.text, limit=CLAUSE_CHARS), plural(len(matching), "finding")
+        return Particular(
+            clause=clause,
+            sentence=f"**Cannot tell** {quoted}: {reason}. {counted} about {listed}: {_listed(matching)}.",
+            state=ClauseState.CANNOT_TELL,
+            reason=reason,
+            is_mention=True,
+        )
     lead = "**Possibly:**" if clause.is_yes_no else "**Found:**"
     state = ClauseState.PARTLY_ANSWERED if clause.is_yes_no else ClauseState.ANSWERED
     reason = "the findings mention it, but may not answer the question" if clause.is_yes_no else ""
@@ -531,6 +566,9 @@ def _mentioned(
         reason=reason,
         is_mention=True,
     )
+
+
+_FIGURE = re.compile(r"\bhow (?:long|many|much|often|big|far)\b|\bwhy\b", re.IGNORECASE)
 
 
 def _times(clause: Clause, matching: Sequence[AnyFinding]) -> str:

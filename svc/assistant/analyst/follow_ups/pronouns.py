@@ -10,7 +10,7 @@ from svc.assistant.findings import Severity, columns
 
 _NOTABLE = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
 _DID = re.compile(
-    r"\bwhat (?:else )?(?:did|has) (?P<who>he|she|they|(?:the |that |this )?(?:attacker|intruder|user|account|guy|person))"
+    r"\bwhat (?:else )?(?:did|has) (?:he|she|they|(?:the |that |this )?(?:attacker|intruder|user|account|guy|person))"
     r" (?:then )?(?:do|done)(?: (?:next|then|after(?:wards?| that| logging in| the login)?|later))?",
     re.IGNORECASE,
 )

@@ -25,15 +25,16 @@ _BYTES = re.compile(r"\b(?:send|sent|upload\w*|transfer\w*|receiv\w*|download\w*
 _RECEIVES = re.compile(r"\b(?:receiv\w*|download\w*)\b", re.IGNORECASE)
 _FAILED = re.compile(r"\bfail\w*", re.IGNORECASE)
 _WORD = re.compile(r"[\w$@\\:.-]*[\w$]")
-_OWN = frozenset(
-    "how many much did does do was were is are have has had the a an of in on to by from for with and or more less fewer"
-    " than vs versus compared number count make made send sent get got requests request connections connection records"
-    " events event logins login logons logon failed failures failure fail failing bytes data times traffic user users"
-    " account accounts host hosts ip address there what who which between difference show list upload uploaded download"
-    " downloaded receive received transfer transferred larger bigger smaller compare it they he she please his her"
-    " commands command alerts alert hits hit queries query errors error denied blocked allowed sessions session run ran"
-    " start started use used see seen try tried attempts attempt visits visit total in".split()
-)
+_OWN_WORDS = """
+how many much did does do was were is are have has had the a an of in on to by from for with and or more less fewer
+than vs versus compared number count make made send sent get got requests request connections connection records
+events event logins login logons logon failed failures failure fail failing bytes data times traffic user users
+account accounts host hosts ip address there what who which between difference show list upload uploaded download
+downloaded receive received transfer transferred larger bigger smaller compare it they he she please his her
+commands command alerts alert hits hit queries query errors error denied blocked allowed sessions session run ran
+start started use used see seen try tried attempts attempt visits visit total in
+"""
+_OWN = frozenset(_OWN_WORDS.split())
 
 
 class Comparison(msgspec.Struct, frozen=True):
@@ -113,8 +114,10 @@ def _lead(asked: Comparison, figures: Sequence[int]) -> str:
 def _failures(asked: Comparison, findings: Sequence[AnyFinding]) -> tuple[str, bool] | None:
     """The failed logins of two accounts; None if the logins are of neither."""
     counts: dict[str, int] = {}
-    for one in with_facts(findings, AuthAccount) or with_facts(findings, LogonAccount):
-        counts[one.facts.account.lower()] = counts.get(one.facts.account.lower(), 0) + one.facts.failures
+    linux = [(one.facts.account, one.facts.failures) for one in with_facts(findings, AuthAccount)]
+    windows = [(one.facts.account, one.facts.failures) for one in with_facts(findings, LogonAccount)]
+    for name, failures in linux or windows:
+        counts[name.lower()] = counts.get(name.lower(), 0) + failures
     if not {asked.first, asked.second} & counts.keys():
         return None
     figures = [counts.get(name, 0) for name in (asked.first, asked.second)]

@@ -1,4 +1,4 @@
-"""Questions about alerts by the rating of the product that raised them: "which hosts had highs", "how many crits". Pure."""
+"""Questions about alerts by the rating of the product that raised them: "which hosts had highs?". Pure."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ _OR_MORE = re.compile(
 )
 _ABOVE = re.compile(r"\b(?:above|over|higher than|worse than)\b(?! (?:and|or))", re.IGNORECASE)
 _NONE = re.compile(r"\b(?:nothing|no|none|without|never|not|only|just)\b", re.IGNORECASE)
-_HOSTS = re.compile(
-    r"\b(?:hosts?|machines?|box(?:es)?|computers?|servers?|endpoints?|devices?|where)\b", re.IGNORECASE
-)
+_HOSTS = re.compile(r"\b(?:hosts?|machines?|box(?:es)?|computers?|servers?|endpoints?|devices?|where)\b", re.IGNORECASE)
 _USERS = re.compile(r"\b(?:users?|accounts?|who)\b", re.IGNORECASE)
 _ADDRESSES = re.compile(r"\b(?:ips?|address(?:es)?|sources?)\b", re.IGNORECASE)
 

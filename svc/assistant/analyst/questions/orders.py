@@ -33,7 +33,8 @@ _KEYWORD = re.compile(
     re.IGNORECASE,
 )
 _FIRST_OF = re.compile(
-    r"\b(?:what|which|who) (?:was|came|happened|is|did \w+ come)? ?first\b[,:]? (?P<one>.{3,100}?),? or (?P<other>.{3,100})",
+    r"\b(?:what|which|who) (?:was|came|happened|is|did \w+ come)? ?first\b[,:]? (?P<one>.{3,100}?),? or"
+    r" (?P<other>.{3,100})",
     re.IGNORECASE,
 )
 _LEAD = re.compile(
@@ -42,8 +43,9 @@ _LEAD = re.compile(
     re.IGNORECASE,
 )
 _FILLING = re.compile(
-    r"\b(?:the|a|an|any|that|this|it|they|he|she|really|actually|happen(?:ed|s)?|occur(?:red)?|come|came|take place|took"
-    r" place|done|made|start(?:ed)?|begin|began|be|been|shortly|directly|right|just|only|in the logs?)\b",
+    r"\b(?:the|a|an|any|that|this|it|they|he|she|really|actually|happen(?:ed|s)?|occur(?:red)?|come|came"
+    r"|take place|took place|done|made|start(?:ed)?|begin|began|be|been|shortly|directly|right|just|only"
+    r"|in the logs?)\b",
     re.IGNORECASE,
 )
 _LOGIN = re.compile(r"\b(?:log(?:ged)?[- ]?(?:in|on)s?|sign(?:ed)?[- ]?(?:in|on)s?|get in|got in)\b", re.IGNORECASE)
@@ -101,9 +103,7 @@ def order_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, bool
     first, second = (_moment(side, findings) for side in (order.first, order.second))
     if first is None or second is None:
         missing = " or ".join(
-            code_span(side, limit=80)
-            for side, held in ((order.first, first), (order.second, second))
-            if held is None
+            code_span(side, limit=80) for side, held in ((order.first, first), (order.second, second)) if held is None
         )
         known = next((held.shown for held in (first, second) if held is not None), "")
         also = f" Known is {known}." if known else ""
@@ -116,7 +116,9 @@ def order_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, bool
         found = "before"
     else:
         return f"**Cannot tell** {quoted} in one word: the times overlap. {_both(first, second)}.", False
-    lead = f"**{found.capitalize()}:**" if order.asked == "either" else "**Yes:**" if order.asked == found else "**No:**"
+    lead = (
+        f"**{found.capitalize()}:**" if order.asked == "either" else "**Yes:**" if order.asked == found else "**No:**"
+    )
     names = f"{code_span(order.first, limit=80)} came {found} {code_span(order.second, limit=80)}"
     return f"{lead} {names}. {_both(first, second)}.", True
 

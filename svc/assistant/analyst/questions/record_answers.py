@@ -73,6 +73,8 @@ def absent_columns(clause: str, findings: Sequence[AnyFinding]) -> str:
     mine = [one.facts for one in held if one.facts.clause == clause]
     if asked is None or not asked.columns or asked.is_mention or is_polar(clause) or not LISTS.search(clause):
         return ""
+    if asked.outcome:
+        return ""  # of the records themselves, whatever columns they have
     if not mine or any(one.values for one in mine):
         return ""
     if any(asks.search(clause) for asks in (COUNT, AMOUNT, DURATION, WHEN)) or measured_by(clause):
@@ -152,10 +154,13 @@ def _without_words(clause: str, found: Finding[AskedRecords], missing: Sequence[
 
 
 def _told(clause: str, found: Finding[AskedRecords]) -> str:
-    if (EXTERNAL.search(clause) or COMES_IN.search(clause)) and not any(one.what == "internal address" for one in found.facts.values):
+    if (EXTERNAL.search(clause) or COMES_IN.search(clause)) and not any(
+        one.what == "internal address" for one in found.facts.values
+    ):
         return _by_side(clause, found)
     for is_asked, answer in (
-        (measured_by(clause) or (found.facts.largest and _is_of_one(clause)), _largest), (DURATION.search(clause), _duration), (AMOUNT.search(clause), _amount),
+        (measured_by(clause) or (found.facts.largest and _is_of_one(clause)), _largest),
+        (DURATION.search(clause), _duration), (AMOUNT.search(clause), _amount),
         (COUNT.search(clause), _count),
         (asks_outcome(clause) and not _WHICH.match(clause), _outcome), (WHEN.search(clause), _when),
     ):  # fmt: skip
@@ -166,7 +171,9 @@ def _told(clause: str, found: Finding[AskedRecords]) -> str:
     return _values(clause, found)
 
 
-_TOO = re.compile(r"\b(?:and|,) (?:(?:by|on|with|from|to|as|in|via|over|under) )?(?:which|what|who\w*|where)\b(.*)", re.IGNORECASE)
+_TOO = re.compile(
+    r"\b(?:and|,) (?:(?:by|on|with|from|to|as|in|via|over|under) )?(?:which|what|who\w*|where)\b(.*)", re.IGNORECASE
+)
 
 
 def _named_too(clause: str, found: Finding[AskedRecords], text: str) -> str:
@@ -176,7 +183,10 @@ def _named_too(clause: str, found: Finding[AskedRecords], text: str) -> str:
     asked = record_question(match[0].lstrip(", "))
     columns = set(asked.columns) if asked is not None else set[str]()
     named = [one for one in found.facts.values if one.what in columns and _value(one.value) not in text]
-    parts = [f"{what}: {_listed([one for one in named if one.what == what])}" for what in dict.fromkeys(one.what for one in named)]
+    parts = [
+        f"{what}: {_listed([one for one in named if one.what == what])}"
+        for what in dict.fromkeys(one.what for one in named)
+    ]
     return f" **{'; '.join(parts)}.**" if parts else ""
 
 
@@ -191,6 +201,8 @@ _WHICH = re.compile(r"\W*(?:(?:and|so) )?(?:which|what|who|whose|list|show)\b", 
 def _values(clause: str, found: Finding[AskedRecords]) -> str:
     """The values of the columns that the question asks for."""
     facts = found.facts
+    if not is_polar(clause) and not facts.values and facts.outcome:
+        return _whole_records(found)
     if is_polar(clause) or not facts.values:
         return ""
     parts = []
@@ -204,7 +216,39 @@ def _values(clause: str, found: Finding[AskedRecords]) -> str:
     if not parts:
         return ""
     when = f" {_span(facts)}." if WHEN.search(clause) else ""
-    return f"**{'; '.join(parts)}** ({_about(found)}).{when}"
+    return f"**{'; '.join(parts)}** ({_about(found)}).{when}{_unstated(clause, facts)}"
+
+
+_PARTICULAR = ("account", "host", "country", "city", "group", "role", "hash")
+_ASKS_WHO = re.compile(r"\bwho\b", re.IGNORECASE)
+
+
+def _unstated(clause: str, facts: AskedRecords) -> str:
+    """The sentence that the records do not state a column that a clause asks for beside others."""
+    asked = record_question(clause)
+    if asked is None or asks_outcome(clause) or not facts.words:
+        return ""
+    held = {one.what for one in facts.values}
+    missing = [what for what in asked.columns if what in _PARTICULAR and what not in held]
+    return f" None of these records states a value for {' or '.join(missing)}." if missing else ""
+
+
+def _whole_records(found: Finding[AskedRecords]) -> str:
+    """The records themselves, where no column that is known says which they are."""
+    excerpts = "; ".join(code_span(defang_text(one.excerpt), limit=EXCERPT_CHARS) for one in found.evidence)
+    more = f" and {found.facts.count - len(found.evidence):,} more" if found.facts.count > len(found.evidence) else ""
+    return f"**{plural(found.facts.count, 'record')}:** {excerpts}{more} ({_about(found)})."
+
+
+def nobody_stated(clause: str, findings: Sequence[AnyFinding]) -> str:
+    """That the records that a clause asks "who" about state no account; "" if one does, or if it does not ask so."""
+    if not _ASKS_WHO.search(clause) or asks_to_whom(clause):
+        return ""
+    held = with_facts(of_kind(findings, kind_of(AskedRecords)), AskedRecords)
+    mine = [one for one in held if one.facts.clause == clause and one.facts.words and one.facts.count]
+    if not mine or any(value.what == "account" for one in mine for value in one.facts.values):
+        return ""
+    return f"**Cannot tell** {code_span(clause, limit=160)}: no account is stated in {_about(mine[0])}."
 
 
 def _listed(values: Sequence[RecordValue]) -> str:
@@ -288,7 +332,9 @@ def _largest(clause: str, found: Finding[AskedRecords]) -> str:
     if first.seconds is not None and unit == "bytes":
         lasting = f", lasting {plural(first.seconds, 'second')}"
     also = "".join(
-        f", {one.what} {_value(one.value)}" for one in first.values if one.what not in ("source", "destination", "account")
+        f", {one.what} {_value(one.value)}"
+        for one in first.values
+        if one.what not in ("source", "destination", "account")
     )
     lead = f"**{first.amount:,} {unit}{ends}{also}{lasting}**{when} ({escape(first.columns)}{place})"
     sums = f" In sum by source: {_sums(facts, unit)}." if len(facts.by_source) > 1 or facts.count > 1 else ""

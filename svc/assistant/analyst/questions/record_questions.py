@@ -63,10 +63,12 @@ _ASKS_COLUMN = re.compile(
     re.IGNORECASE,
 )
 OUTCOME_LET = re.compile(
-    r"\b(?:allow\w*|accept(?:ed)?|permit\w*|approved?|let (?:in|through)|(?:got|get|gets|go|went) through)\b", re.IGNORECASE
+    r"\b(?:allow\w*|accept(?:ed)?|permit\w*|approved?|let (?:in|through)|(?:got|get|gets|go|went) through)\b",
+    re.IGNORECASE,
 )
 OUTCOME_STOPPED = re.compile(
-    r"\b(?:block\w*|den(?:y|ied|ies)|drop(?:s|ped)?|reject\w*|prevent\w*|refus\w*|stopped|quarantin\w*)\b", re.IGNORECASE
+    r"\b(?:block\w*|den(?:y|ied|ies)|drop(?:s|ped)?|reject\w*|prevent\w*|refus\w*|stopped|quarantin\w*)\b",
+    re.IGNORECASE,
 )
 SUCCEEDED = re.compile(
     r"\bsuccess\w*|\b(?:get|got|gotten|broke|break|log(?:ged)?|sign(?:ed)?)[ -]?in\b"
@@ -79,7 +81,8 @@ LISTS = re.compile(
 )
 COUNT = re.compile(r"\bhow (?:many|often)\b|\bnumber of\b|\brun ?count\b|\bcount\b", re.IGNORECASE)
 AMOUNT = re.compile(
-    r"\bhow (?:much|big)\b|\bhow many (?:\w+ )?(?:bytes|[kmg]i?b)\b|\bmost (?:data|traffic|bytes)\b|\bbiggest\b|\blargest\b|\btop talkers?\b|\bvolume\b",
+    r"\bhow (?:much|big)\b|\bhow many (?:\w+ )?(?:bytes|[kmg]i?b)\b"
+    r"|\bmost (?:data|traffic|bytes)\b|\bbiggest\b|\blargest\b|\btop talkers?\b|\bvolume\b",
     re.IGNORECASE,
 )
 _LARGEST = re.compile(
@@ -500,7 +503,9 @@ def record_question(clause: str) -> RecordQuestion | None:
         return None  # not of the column with the ports
     if (relation := relation_of(clause)) is not None:
         others = {what: _names()[what] for what in ("account", "host") if what != relation.what}
-        return RecordQuestion(clause=clause, words=(relation.value,), columns={relation.what: relation.columns} | others)
+        return RecordQuestion(
+            clause=clause, words=(relation.value,), columns={relation.what: relation.columns} | others
+        )
     if (country := country_of(clause)) and not country_wanted(clause):
         named = ("country", "account", "source")
         words = [words_of(country), *(word for word in _words_of(clause) if not words_of(country).count(word))]
@@ -568,11 +573,13 @@ _NAMED = re.compile(r"[\w@\\/:.-]*[\w-][.@\\/][\w@\\/:.-]*\w")  # a name: "drop"
 
 _NOT = r"\b(?:not|n[o'\u2019]?t|never)(?: (?:been|be|get|got|yet))?"
 _NOT_LET = re.compile(
-    rf"(?:{_NOT} |\w+n['\u2019]?t (?:been )?)(?:allow\w*|accept\w*|permit\w*|approv\w*|let (?:in|through)|get through)\b",
+    rf"(?:{_NOT} |\w+n['\u2019]?t (?:been )?)(?:allow\w*|accept\w*|permit\w*|approv\w*"
+    r"|let (?:in|through)|get through)\b",
     re.IGNORECASE,
 )
 _NOT_STOPPED = re.compile(
-    rf"(?:{_NOT} |\w+n['\u2019]?t (?:been )?)(?:block\w*|den(?:y|ied)|drop(?:ped)?|reject\w*|prevent\w*|refus\w*|stopped"
+    rf"(?:{_NOT} |\w+n['\u2019]?t (?:been )?)(?:block\w*|den(?:y|ied)|drop(?:ped)?|reject\w*"
+    r"|prevent\w*|refus\w*|stopped"
     r"|quarantin\w*)\b",
     re.IGNORECASE,
 )
@@ -580,7 +587,8 @@ _NOT_STOPPED = re.compile(
 
 COMES_IN = re.compile(
     r"\b(?:c[oa]me|comes|coming|connect\w*|get|got|reach\w*|traffic|inbound|incoming|enter\w*|contact\w*)\b[^?]{0,30}"
-    r"\bfrom (?:the |an? )?(?:outside|internet|external\w*|public)\b|\b(?:inbound|incoming)\b[^?]{0,20}\bconnections?\b",
+    r"\bfrom (?:the |an? )?(?:outside|internet|external\w*|public)\b"
+    r"|\b(?:inbound|incoming)\b[^?]{0,20}\bconnections?\b",
     re.IGNORECASE,
 )
 _ASKS = (COUNT, AMOUNT, DURATION, WHEN, EXTERNAL, COMES_IN)
@@ -591,9 +599,7 @@ _LOGINS = re.compile(
 )
 
 
-_GOT_IN = re.compile(
-    r"\bwho\b[^?]{0,20}\b(?:got|gets?|logged|signed|broke|came) ?-?(?:in|into|on)\b", re.IGNORECASE
-)
+_GOT_IN = re.compile(r"\bwho\b[^?]{0,20}\b(?:got|gets?|logged|signed|broke|came) ?-?(?:in|into|on)\b", re.IGNORECASE)
 _METHODS = frozenset({"password", "passwords", "publickey", "ssh"})
 _PORT_SCAN = re.compile(r"\bport[- ]?scan\w*", re.IGNORECASE)
 _OF_LOGINS = frozenset({"account", "source", "destination"})
@@ -684,7 +690,9 @@ def _is_own(word: str) -> bool:
 
 
 _SUBJECT = re.compile(r"\W*(?:did|does|has|had) ([A-Za-z][\w.@\\-]*)\b", re.IGNORECASE)
-_OUTCOMES = re.compile(rf"[\w@\\/:.-]+[.@\\/][\w@\\/:.-]+|{OUTCOME_LET.pattern}|{OUTCOME_STOPPED.pattern}", re.IGNORECASE)
+_OUTCOMES = re.compile(
+    rf"[\w@\\/:.-]+[.@\\/][\w@\\/:.-]+|{OUTCOME_LET.pattern}|{OUTCOME_STOPPED.pattern}", re.IGNORECASE
+)
 
 
 def _unless_name(found: re.Match[str]) -> str:

@@ -25,8 +25,8 @@ RELATIONS: Mapping[str, tuple[str, ...]] = {
     "department": (r"department", r"dept", r"division", r"businessunit"),
     "parent": (
         r"parent(?:image|process|processname|basefilename|commandline|name|path)?", r"initiatingprocess(?:file)?name",
-        r"processparentname", r"parentprocess(?:name|path)", r"parent\.(?:name|executable)", r"ppid", r"parentprocessid",
-        r"parentpid",
+        r"processparentname", r"parentprocess(?:name|path)", r"parent\.(?:name|executable)", r"ppid",
+        r"parentprocessid", r"parentpid",
     ),
     "group": (r"groups?(?:_?name)?", r"targetgroup", r"memberof", r"groupmembership"),
     "host name": (
@@ -42,25 +42,28 @@ RELATIONS: Mapping[str, tuple[str, ...]] = {
 _NOUNS = {
     "owner": r"owners?", "manager": r"managers?|boss|supervisors?|line managers?", "department": r"departments?|teams?",
     "parent": r"parents?(?: process(?:es)?)?", "group": r"groups?",
-    "host name": r"host ?-?names?|computer names?|device names?|machine names?", "MAC address": r"macs?(?: address(?:es)?)?",
+    "host name": r"host ?-?names?|computer names?|device names?|machine names?",
+    "MAC address": r"macs?(?: address(?:es)?)?",
     "e-mail address": r"e-?mails?(?: address(?:es)?)?", "phone number": r"phones?(?: numbers?)?|mobile numbers?",
     "serial number": r"serials?(?: numbers?)?",
 }  # fmt: skip
 _VALUE = r"[`'\"]?(?P<value>[\w$@\\:.*+-]*[\w$])[`'\"]?"
 _VERBS = (
-    (re.compile(rf"\b(?:own(?:s|ed)?|belong(?:s|ed)? to|(?:is|was) assigned)(?: the)? {_VALUE}", re.IGNORECASE), "owner"),
+    (
+        re.compile(rf"\b(?:own(?:s|ed)?|belong(?:s|ed)? to|(?:is|was) assigned)(?: the)? {_VALUE}", re.IGNORECASE),
+        "owner",
+    ),
     (re.compile(rf"\bto whom (?:does|did) {_VALUE} belong\b", re.IGNORECASE), "owner"),
     (re.compile(rf"\bwhose (?:\w+ )?(?:is|was) {_VALUE}", re.IGNORECASE), "owner"),
     (re.compile(rf"\bwho (?:does|did) {_VALUE} (?:report|belong) to\b", re.IGNORECASE), "manager"),
 )
 _MEMBER = (
     re.compile(
-        rf"\b(?:which|what) groups? (?:is|was|are|were|does|did) {_VALUE} (?:a )?(?:members? of|in|belong to|part of)\b",
+        rf"\b(?:which|what) groups? (?:is|was|are|were|does|did) {_VALUE} (?:a )?"
+        r"(?:members? of|in|belong to|part of)\b",
         re.IGNORECASE,
     ),
-    re.compile(
-        rf"\b(?:is|was) {_VALUE} (?:a )?(?:member|part) of (?:the )?(?P<other>[\w -]{{2,40}})", re.IGNORECASE
-    ),
+    re.compile(rf"\b(?:is|was) {_VALUE} (?:a )?(?:member|part) of (?:the )?(?P<other>[\w -]{{2,40}})", re.IGNORECASE),
 )
 _IN_DEPARTMENT = re.compile(
     rf"\b(?:which|what) (?:departments?|teams?) (?:is|was|does|did) {_VALUE} (?:in|from|belong to|work (?:in|for))\b",
@@ -75,11 +78,14 @@ _OF = [
         rf"\b(?:which|what) (?:{nouns}) (?:does|did|has|had) {_VALUE} (?:have|use|got)\b",
     )
 ]
-_SORTS = frozenset(
-    "the this that it bucket host ip address file process user account machine device server event attack incident"
-    " log logs attacker rule them these those all box".split()
+_SORT_WORDS = """
+( the this that it bucket host ip address file process user account machine device server event attack incident log
+logs attacker rule them these those all box
+"""
+_SORTS = frozenset(_SORT_WORDS.split())
+_ASKS_WHO = re.compile(
+    r"\b(?:who\w*|(?:which|what) (?:\w+ )?(?:users?|accounts?|persons?|employees?))\b", re.IGNORECASE
 )
-_ASKS_WHO = re.compile(r"\b(?:who\w*|(?:which|what) (?:\w+ )?(?:users?|accounts?|persons?|employees?))\b", re.IGNORECASE)
 
 
 class Relation(msgspec.Struct, frozen=True):

@@ -15,7 +15,8 @@ SHOWN = 6
 _LOGIN = r"(?:log(?:ged)?[ -]?(?:in|on)|sign(?:ed)?[ -]?(?:in|on)|get in|got in|authenticat\w*|succe+d\w*)"
 _ASKS = re.compile(
     rf"\b(?:who|(?:which|what|list|show) (?:\w+ )?(?:users?|accounts?|people|names?))\b[^?]{{0,40}}"
-    rf"\b(?:(?:did|could|has|have|do|does) ?n[o'\u2019]?t|never|not|failed to|fail to|unable to)\b[^?]{{0,20}}\b{_LOGIN}\b"
+    r"\b(?:(?:did|could|has|have|do|does) ?n[o'\u2019]?t|never|not|failed to|fail to|unable to)\b"
+    rf"[^?]{{0,20}}\b{_LOGIN}\b"
     r"(?! (?:with|using|via|over|from|to|on|at|after|before|between|since)\b)",
     re.IGNORECASE,
 )
@@ -26,10 +27,11 @@ def unsuccessful_answer(clause: str, findings: Sequence[AnyFinding]) -> str:
     if not _ASKS.search(clause):
         return ""
     failed: dict[str, int] = {}
-    accounts = [*with_facts(findings, AuthAccount), *with_facts(findings, LogonAccount)]
-    for one in accounts:
-        if one.facts.account:
-            failed[one.facts.account] = max(failed.get(one.facts.account, 0), one.facts.failures)
+    linux = [(one.facts.account, one.facts.failures) for one in with_facts(findings, AuthAccount)]
+    windows = [(one.facts.account, one.facts.failures) for one in with_facts(findings, LogonAccount)]
+    for name, count in (*linux, *windows):
+        if name:
+            failed[name] = max(failed.get(name, 0), count)
     if not failed:
         return ""
     accepted = {_short(one.facts.account) for one in with_facts(findings, AuthSuccess)}

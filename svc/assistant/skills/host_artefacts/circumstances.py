@@ -36,7 +36,8 @@ _ASKS = (
     (
         WHETHER_WORKED,
         re.compile(
-            r"\b(?:did|does|was|were|has|have)\b[^?]{1,60}\b(?:succeed\w*|success\w*|work(?:ed)?|complete(?:d)?|go through"
+            r"\b(?:did|does|was|were|has|have)\b[^?]{1,60}\b(?:succeed\w*|success\w*|work(?:ed)?|complete(?:d)?"
+            r"|go through"
             r"|fail(?:ed)?)\b",
             re.IGNORECASE,
         ),
@@ -44,8 +45,9 @@ _ASKS = (
     (
         BY_WHOM,
         re.compile(
-            r"\bwho (?:has |had )?(?:added|created|made|installed|wrote|changed|edited|modified|set up|put|configured)\b"
-            r"|\b(?:added|created|made|installed|written|changed|edited|modified|set up|configured) by (?:whom|who|which)\b",
+            r"\bwho (?:has |had )?(?:added|created|made|installed|wrote|changed|edited|modified|set up|put|configured"
+            r")\b|\b(?:added|created|made|installed|written|changed|edited|modified|set up|configured) by"
+            r" (?:whom|who|which)\b",
             re.IGNORECASE,
         ),
     ),
@@ -99,9 +101,7 @@ def circumstances(
     return [one for one in told if one]
 
 
-def _unrecorded(
-    rows: Sequence[ArtefactRow], listed: Mapping[str, HostActivity], summary: HostSummary
-) -> str:
+def _unrecorded(rows: Sequence[ArtefactRow], listed: Mapping[str, HostActivity], summary: HostSummary) -> str:
     """That an artefact cannot tell what is asked of its rows; "" if it may."""
     has, form = listed.keys(), _form(summary)
     if WHETHER_WORKED in summary.asks and has == {TraceKind.COMMAND}:

@@ -58,6 +58,8 @@ class AskedRecords(Facts, frozen=True, kw_only=True, tag="asked_records"):
     last: str | None
     values: list[RecordValue]
     """What the question asks for, the most frequent first."""
+    outcome: str = ""
+    """Only records with this outcome were asked for."""
     outcomes: list[RecordValue]
     """``allowed`` or ``blocked``, and what each record says itself."""
     amounts: list[RecordValue]

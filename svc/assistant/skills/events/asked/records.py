@@ -31,7 +31,8 @@ _ALLOWED = re.compile(
     re.IGNORECASE,
 )
 _BLOCKED = re.compile(
-    r"\b(?:block\w*|den(?:y|ied|ies)|drop\w*|reject\w*|rej|reset\w*|(?:not[ -]?|un|dis)approv\w*|declin\w*|refus\w*|prevent\w*|quarantin\w*|delet\w*|clean\w*|fail\w*"
+    r"\b(?:block\w*|den(?:y|ied|ies)|drop\w*|reject\w*|rej|reset\w*|(?:not[ -]?|un|dis)approv\w*|declin\w*"
+    r"|refus\w*|prevent\w*|quarantin\w*|delet\w*|clean\w*|fail\w*"
     r"|tcp_denied|forbidden)\b",
     re.IGNORECASE,
 )
@@ -72,12 +73,13 @@ _COUNTRY_COLUMN = re.compile(
 class RecordQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A clause of a question: the words that may be in records, and the columns that it asks for.
 
-    ``columns`` are patterns of the names of columns by what they hold, the best first. ``outcome``: only records that
-    say ``allowed`` or ``blocked``, or that say anything else (``not allowed``); "" for all. ``is_not_blocked``: not those that say ``blocked``.
-    ``is_of_logins``: only logins. ``largest``: ``bytes``, ``sent``, ``received`` or ``seconds``, of which the
-    records with the most are asked for; ``is_outward``: only those to the Internet. ``needs_value``: records with a
-    value of one of the columns go before those without. ``is_mention``: the clause only names something ("smb
-    traffic?"), and ``columns`` are those that every log may have.
+    ``columns`` are patterns of the names of columns by what they hold, the best first. ``outcome``: only records
+    that say ``allowed`` or ``blocked``, or that say anything else (``not allowed``); "" for all.
+    ``is_not_blocked``: not those that say ``blocked``. ``is_of_logins``: only logins. ``largest``: ``bytes``,
+    ``sent``, ``received`` or ``seconds``, of which the records with the most are asked for; ``is_outward``: only
+    those to the Internet. ``needs_value``: records with a value of one of the columns go before those without.
+    ``is_mention``: the clause only names something ("smb traffic?"), and ``columns`` are those that every log may
+    have.
     """
 
     clause: str
@@ -215,6 +217,7 @@ class AskedCollector:
             count=count,
             words=used,
             is_any=is_any,
+            outcome=self._question.outcome,
             absent=[word for word in self._question.words if word not in shared],
             first=chosen.span.first or None,
             last=chosen.span.last or None,
