@@ -32,7 +32,7 @@ from svc.assistant.analyst.follow_ups.planned import without_known
 from svc.assistant.analyst.follow_ups.reading import polite_kind, polite_reply
 from svc.assistant.analyst.follow_ups.search import TOOL as SEARCH_TOOL
 from svc.assistant.analyst.follow_ups.turns import further_question, further_steps, quoted_reply, reply_steps
-from svc.assistant.analyst.languages import english_question, notice, question_language, read_as
+from svc.assistant.analyst.languages import english_question, is_foreign, notice, question_language, read_as, respelled
 from svc.assistant.analyst.particulars import general
 from svc.assistant.analyst.plan import EVENTS, Call, Plan, PlannedSkill, Question, fallback, question_of
 from svc.assistant.analyst.structured_answer import formatted_answer, structured_answer
@@ -123,7 +123,9 @@ class Analyst(Assistant):
         if kind := polite_kind(turn.prompt):
             yield Answer(markdown=polite_reply(kind, language) + "\n", status=AnswerStatus.ANSWERED)
             return
-        said = notice(language) if asked is turn else f"{notice(language)} {read_as(asked.prompt, language)}"
+        said = (
+            notice(language) if asked.language == language else f"{notice(language)} {read_as(asked.prompt, language)}"
+        )
         turn = asked
         async with aclosing(self._with_earlier_findings(turn)) as items:
             async for item in items:
@@ -662,6 +664,13 @@ def _language_of(turn: Turn) -> str:
 def _in_english(turn: Turn) -> Turn:
     """The turn with its question in English words, if these say more than what is known of the question otherwise."""
     question = question_of(turn.prompt)
+    if not is_foreign(turn.language):
+        spelled = respelled(question)
+        return (
+            msgspec.structs.replace(turn, prompt=turn.prompt.replace(question, spelled, 1))
+            if spelled != question
+            else turn
+        )
     english = english_question(question, turn.language)
     if not english:
         return turn

@@ -33,7 +33,7 @@ _LETTERS = {"de": re.compile(r"[äöüß]"), "fr": re.compile(r"[àâçèêëî�
 
 class _Words(msgspec.Struct, frozen=True):
     """``notices``: by language, the sentence above an answer; ``understood``: how one begins that gives the question in
-    English. ``questions``: by language, pattern to English words.
+    English; ``typing_errors``: English words by how they are mistyped. ``questions``: by language, pattern to English words.
 
     ``function_words``: by language, common words. ``interrogatives``: by language, a pattern of the words that ask for
     more than yes or no.
@@ -44,6 +44,7 @@ class _Words(msgspec.Struct, frozen=True):
     date: date
     notices: dict[str, str]
     understood: dict[str, str]
+    typing_errors: dict[str, str]
     function_words: dict[str, str]
     questions: dict[str, dict[str, str]]
     interrogatives: dict[str, str]
@@ -115,6 +116,15 @@ def english_question(question: str, language: str) -> str:
     asks = parts_asked(question, language)
     is_known = _is_asking(question, language)
     return english if english and (asks > 1 or not is_known or window_of(english)) else ""
+
+
+def respelled(question: str) -> str:
+    """An English question with its commonest typing errors put right: a question word decides what is answered."""
+    errors = _words().typing_errors
+    return _LONE_WORD.sub(lambda found: errors.get(found[0].lower(), found[0]), question)
+
+
+_LONE_WORD = re.compile(r"(?<![\w@.\\/-])[A-Za-z]{3,14}(?![\w@\\/-]|\.\w)")  # no part of a name
 
 
 def spaced(text: str) -> str:

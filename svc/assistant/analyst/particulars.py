@@ -18,6 +18,7 @@ from svc.assistant.analyst.questions.behaviours import searched_for
 from svc.assistant.analyst.questions.comparisons import comparison_answer
 from svc.assistant.analyst.questions.event_answers import TARGET_NOT_STATED, event_answer
 from svc.assistant.analyst.questions.event_subjects import EventSubject
+from svc.assistant.analyst.questions.inputs import both_answer, inputs_answer
 from svc.assistant.analyst.questions.levels import level_answer
 from svc.assistant.analyst.questions.orders import order_answer
 from svc.assistant.analyst.questions.places import place_answer
@@ -47,6 +48,7 @@ from svc.assistant.skills.events.findings import EventsSummary, RuleHit, Timelin
 from svc.assistant.skills.host_artefacts.circumstances import circumstances_of
 from svc.assistant.skills.host_artefacts.findings import HostActivity, HostSummary
 from svc.assistant.skills.indicators.intel.validity import validity
+from svc.assistant.skills.pcap.findings import PcapSummary
 from svc.assistant.skills.skill import Skill
 from svc.assistant.spool import collected, of_kind, worst_first
 from svc.assistant.workers.mentions import DOMAIN
@@ -190,6 +192,19 @@ def of_records(clause: Clause, findings: Sequence[AnyFinding], *, is_whole: bool
     is_told = not said[0].startswith("**Cannot tell")
     state = ClauseState.ANSWERED if is_told else ClauseState.CANNOT_TELL
     return Particular(clause=clause, sentence=said[0], state=state, reason="" if is_told else "no record states it")
+
+
+def of_inputs(
+    clause: Clause, unread: Mapping[str, str], findings: Sequence[AnyFinding], read: Sequence[str]
+) -> Particular | None:
+    """The answer to a clause about the inputs themselves; None for any other clause."""
+    names = particular_names(clause.text)
+    sentence = inputs_answer(clause.text, unread, read) or both_answer(clause.text, names, findings, read)
+    if not sentence:
+        return None
+    is_told = not sentence.startswith("**Cannot tell")
+    state = ClauseState.ANSWERED if is_told else ClauseState.CANNOT_TELL
+    return Particular(clause=clause, sentence=sentence, state=state, reason="" if is_told else "no finding tells it")
 
 
 def of_form(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
@@ -363,14 +378,17 @@ def of_behaviour(clause: Clause, findings: Sequence[AnyFinding]) -> Particular |
     return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason=reason)
 
 
-_ASKS_ACCOUNT = re.compile(r"\b(?:which|what) (?:users?|accounts?|persons?|employees?)\b", re.IGNORECASE)
+_ASKS_ACCOUNT = re.compile(
+    r"\b(?:which|what) (?:users?|accounts?|persons?|employees?)\b|\bwho\b[^?]{0,20}\b(?:logged|signed|account)\b",
+    re.IGNORECASE,
+)
 
 _ACCOUNT_COLUMNS = ("account", "accounts", "user", "actor", "principal", "owner", "success_accounts")
 
 
 def of_account(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
     """That nothing in a log names the account that a clause asks for; None for other clauses, or if anything does."""
-    if not _ASKS_ACCOUNT.search(clause.english) or not of_kind(findings, kind_of(EventsSummary)):
+    if not _ASKS_ACCOUNT.search(clause.english) or not of_kind(findings, *map(kind_of, (EventsSummary, PcapSummary))):
         return None
     if any(columns(one).get(key) for one in findings for key in _ACCOUNT_COLUMNS):
         return None
@@ -553,7 +571,11 @@ def _mentioned(
             reason=reason,
             is_mention=True,
         )
-    lead = "**Possibly:**" if clause.is_yes_no else "**Found:**"
+    if clause.is_yes_no:
+        quoted = code_span(clause.text, limit=CLAUSE_CHARS)
+        lead = f"**Cannot tell** {quoted}: no finding says so."
+    else:
+        lead = "**Found:**"
     state = ClauseState.PARTLY_ANSWERED if clause.is_yes_no else ClauseState.ANSWERED
     reason = "the findings mention it, but may not answer the question" if clause.is_yes_no else ""
     sentence = f"{lead} {plural(len(matching), 'finding')} about {listed}: {_listed(matching)}."

@@ -26,6 +26,7 @@ from svc.assistant.analyst.particulars import (
     of_everything,
     of_form,
     of_host,
+    of_inputs,
     of_name,
     of_records,
     of_unread,
@@ -63,10 +64,21 @@ def clause_answers(
     lines = mentioning_lines(plan.files, named_values(plan.clauses, findings))
     names = [name for result in examined for name in result.inputs]
     left_out = [gap for result in examined for gap in result.left_out]
+    understood = sorted({name for result in examined for name in result.understood})
+    unread = dict(plan.unread) | {
+        name: "; ".join(text for of, text in result.gaps if of == name) or "no tool understood it"
+        for result in examined
+        for name in result.inputs
+        if name not in understood
+    }
     told: dict[Clause, Particular] = {}
     for clause in plan.clauses:
         answer_of = partial(answered, clause, findings, rules, events=events, lines=lines)
-        formed = without_days(clause, left_out) or of_form(clause, everything)
+        formed = (
+            without_days(clause, left_out)
+            or of_inputs(clause, unread, findings, understood)
+            or of_form(clause, everything)
+        )
         particular = (
             formed
             or of_unread(clause, read_as, names)

@@ -38,26 +38,33 @@ _USERS = re.compile(r"\b(?:users?|accounts?|who)\b", re.IGNORECASE)
 _ADDRESSES = re.compile(r"\b(?:ips?|address(?:es)?|sources?)\b", re.IGNORECASE)
 
 
+_NUMBERED = re.compile(r"\b(?:severity|level|priority)[ :=]*(\d{1,2})\b", re.IGNORECASE)
+
+
 def asks_level(clause: str) -> bool:
     """Whether a clause asks about alerts by their rating."""
-    return _OF_ALERTS.search(clause) is not None and _LEVEL.search(clause) is not None
+    is_named = _OF_ALERTS.search(clause) is not None and _LEVEL.search(clause) is not None
+    return is_named or _NUMBERED.search(clause) is not None
 
 
 def level_answer(clause: str, findings: Sequence[AnyFinding]) -> str:
     """The sentence about the alerts with the rating that a clause names; "" if it names none, or no alert has one."""
     if not asks_level(clause):
         return ""
-    alerts = [one for one in with_facts(findings, ProductAlert) if _rank(one.facts.level) is not None]
+    rated = with_facts(findings, ProductAlert)
+    if (number := _NUMBERED.search(clause)) is not None:
+        return _of_number(clause, number[1], rated)
+    alerts = [one for one in rated if _rank(one.facts.level) is not None]
     if not alerts:
         return ""
     wanted = _wanted(clause)
     if _ABOVE.search(clause) and _NONE.search(clause) and _HOSTS.search(clause):
         return _hosts_without(alerts, wanted)
     mine = [one for one in alerts if _rank(one.facts.level) in wanted]
-    rated = f"rated {' or '.join(_LEVELS[level] for level in sorted(wanted))}"
+    words = f"rated {' or '.join(_LEVELS[level] for level in sorted(wanted))}"
     if not mine:
         total = sum(one.facts.count for one in alerts)
-        return f"**None** of {plural(total, 'alert')} is {rated} by the product that raised it."
+        return f"**None** of {plural(total, 'alert')} is {words} by the product that raised it."
     count = sum(one.facts.count for one in mine)
     things = _things(clause, mine)
     titles = dict.fromkeys(_value(one.facts.alert) for one in mine)
@@ -67,7 +74,19 @@ def level_answer(clause: str, findings: Sequence[AnyFinding]) -> str:
     if worse:
         on = ", ".join(_value(host) for host in _counted(worse, "hosts"))
         more = f" Rated higher: {plural(sum(one.facts.count for one in worse), 'alert')}{f' on {on}' if on else ''}."
-    return f"**{plural(count, 'alert')} {rated}{things}**: {listed}.{more}"
+    return f"**{plural(count, 'alert')} {words}{things}**: {listed}.{more}"
+
+
+def _of_number(clause: str, number: str, alerts: Sequence[Finding[ProductAlert]]) -> str:
+    """The alerts with a rating in figures, or that the ratings are words."""
+    if not alerts:
+        return ""
+    mine = [one for one in alerts if one.facts.level == number]
+    if mine:
+        listed = "; ".join(dict.fromkeys(_value(one.facts.alert) for one in mine[:SHOWN]))
+        return f"**{plural(sum(one.facts.count for one in mine), 'alert')} rated {number}**: {listed}."
+    levels = ", ".join(dict.fromkeys(_value(one.facts.level) for one in alerts[:SHOWN] if one.facts.level))
+    return f"**Cannot tell** {code_span(clause, limit=160)}: no alert was read with this figure; ratings are {levels}."
 
 
 def _wanted(clause: str) -> frozenset[int]:

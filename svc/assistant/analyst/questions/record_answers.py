@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from svc.assistant.analyst.questions.record_questions import (
     AMOUNT,
+    AT_HOST,
     COMES_IN,
     COUNT,
     DURATION,
@@ -18,8 +19,10 @@ from svc.assistant.analyst.questions.record_questions import (
     WHEN,
     asks_outcome,
     asks_success,
+    columns_of,
     measured_by,
     record_question,
+    without_tail,
 )
 from svc.assistant.analyst.questions.states import asks_to_whom, is_polar
 from svc.assistant.findings import AnyFinding, Finding, kind_of, with_facts
@@ -75,16 +78,26 @@ def absent_columns(clause: str, findings: Sequence[AnyFinding]) -> str:
         return ""
     if asked.outcome:
         return ""  # of the records themselves, whatever columns they have
-    if not mine or any(one.values for one in mine):
+    if not mine or any(value.what != AT_HOST for one in mine for value in one.values):
         return ""
     if any(asks.search(clause) for asks in (COUNT, AMOUNT, DURATION, WHEN)) or measured_by(clause):
         return ""
     wanted = " or ".join(list(asked.columns)[:2])
     count = sum(one.count for one in mine)
+    if any(_says_in_text(one, list(asked.columns)) for one in held if one.facts.clause == clause):
+        return ""
     words = [word for one in mine for word in one.words]
+    hosts = dict.fromkeys(_value(value.value) for one in mine for value in one.values if value.what == AT_HOST)
+    host = f" They name the host {', '.join(list(hosts)[:3])}." if hosts else ""
     those = f" with {', '.join(map(_value, dict.fromkeys(words)))}" if words else ""
     which = f"none of the {count:,} records{those} states" if count != 1 else f"the only record{those} does not state"
-    return f"**Cannot tell** {code_span(clause, limit=160)}: {which} a value for {escape(wanted)}."
+    return f"**Cannot tell** {code_span(clause, limit=160)}: {which} a value for {escape(wanted)}.{host}"
+
+
+def _says_in_text(found: Finding[AskedRecords], wanted: Sequence[str]) -> bool:
+    """Whether the text of a record has the word for a column that it lacks: a message may state what no column does."""
+    texts = " ".join(one.excerpt for one in found.evidence).lower()
+    return any(re.search(rf"\b{re.escape(what)}\b", texts) for what in wanted if what not in _PLAIN_COLUMNS)
 
 
 def _in_part(clause: str, found: Finding[AskedRecords], missing: Sequence[str]) -> tuple[str, bool]:
@@ -101,7 +114,9 @@ def _no_record_has_both(clause: str, found: Sequence[Finding[AskedRecords]]) -> 
         return ""
     words = list(dict.fromkeys(word for one in found for word in one.facts.words))
     absent = {word for one in found for word in one.facts.absent}
-    is_named = any(map(_NAME.search, words)) or asks_outcome(clause)
+    subject = re.match(r"\W*(?:did|does|has|had) ([\w.@\\-]+)", clause, re.IGNORECASE)
+    is_of_subject = subject is not None and subject[1].lower() in words
+    is_named = any(map(_NAME.search, words)) or asks_outcome(clause) or is_of_subject
     if len(words) != 2 or any(map(_NAME.search, absent)) or not is_named:
         return ""
     total = sum(one.facts.total for one in found)
@@ -180,8 +195,7 @@ def _named_too(clause: str, found: Finding[AskedRecords], text: str) -> str:
     """The values that a clause asks for beside a figure: "how many crits and on which box"."""
     if (match := _TOO.search(clause)) is None:
         return ""
-    asked = record_question(match[0].lstrip(", "))
-    columns = set(asked.columns) if asked is not None else set[str]()
+    columns = set(columns_of(match[0]))
     named = [one for one in found.facts.values if one.what in columns and _value(one.value) not in text]
     parts = [
         f"{what}: {_listed([one for one in named if one.what == what])}"
@@ -201,13 +215,13 @@ _WHICH = re.compile(r"\W*(?:(?:and|so) )?(?:which|what|who|whose|list|show)\b", 
 def _values(clause: str, found: Finding[AskedRecords]) -> str:
     """The values of the columns that the question asks for."""
     facts = found.facts
-    if not is_polar(clause) and not facts.values and facts.outcome:
+    if not is_polar(clause) and all(one.what == AT_HOST for one in facts.values) and facts.outcome:
         return _whole_records(found)
-    if is_polar(clause) or not facts.values:
+    if is_polar(clause) or all(one.what == AT_HOST for one in facts.values):
         return ""
     parts = []
     is_passive = asks_to_whom(clause)
-    names = {one.what for one in facts.values} - ({"account", "source"} if is_passive else set())
+    names = {one.what for one in facts.values} - ({"account", "source"} if is_passive else set()) - {AT_HOST}
     for what in dict.fromkeys(one.what for one in facts.values):
         mine = [one for one in facts.values if one.what == what]
         if what not in names:
@@ -216,7 +230,24 @@ def _values(clause: str, found: Finding[AskedRecords]) -> str:
     if not parts:
         return ""
     when = f" {_span(facts)}." if WHEN.search(clause) else ""
-    return f"**{'; '.join(parts)}** ({_about(found)}).{when}{_unstated(clause, facts)}"
+    missing = _unstated(clause, facts)
+    if missing and (first := _FIRST_ASKED.match(clause)) is not None:
+        subject = columns_of(first[0])
+        if subject and not {one.what for one in facts.values} & set(subject):
+            lead = (
+                f"**Cannot tell** {code_span(clause, limit=160)}: {missing.strip()[:1].lower()}{missing.strip()[1:-1]}"
+            )
+            return f"{lead} ({_about(found)}). What they state: {'; '.join(parts)}.{when}"
+    return f"**{'; '.join(parts)}** ({_about(found)}).{when}{missing}{_not_limited(clause)}"
+
+
+_FIRST_ASKED = re.compile(r"\W*(?:which|what) [\w-]+", re.IGNORECASE)
+
+
+def _not_limited(clause: str) -> str:
+    """That an answer holds for the whole time, if the question is about what came after something."""
+    rest = clause[len(without_tail(clause)) :].strip(" ?.!")
+    return f" Not limited to what came {escape(rest)}." if rest else ""
 
 
 _PARTICULAR = ("account", "host", "country", "city", "group", "role", "hash")
@@ -285,7 +316,10 @@ def _when(clause: str, found: Finding[AskedRecords]) -> str:
     values = _values(clause, found) if facts.values else ""
     if values:
         return values + more
-    return f"**{_span(facts)}** ({_about(found)}).{more}"
+    shown = ""
+    if re.match(r"\W*(?:which|what|who)\b", clause, re.IGNORECASE) and found.evidence:
+        shown = f" {code_span(defang_text(found.evidence[0].excerpt), limit=EXCERPT_CHARS)}."
+    return f"**{_span(facts)}** ({_about(found)}).{more}{shown}"
 
 
 def _count(clause: str, found: Finding[AskedRecords]) -> str:
@@ -300,12 +334,14 @@ def _count(clause: str, found: Finding[AskedRecords]) -> str:
     if named := [one for one in facts.values if one.what == noun]:
         many = f"{len(named):,} different {noun}{'s' if len(named) != 1 else ''}"
         return f"**{many}** in {plural(facts.count, 'record')}{outcome}: {_listed(named)} ({_about(found)})."
-    if _RUNS.search(clause):
+    if _RUNS.search(clause) and _OF_RUNS.search(clause):
         count = plural(facts.count, "record")
         return f"**Cannot tell how often it ran:** {count} of it, but none states a count ({_about(found)})."
-    return f"**{plural(facts.count, 'record')}**{outcome} ({_about(found)})."
+    named = _values(clause, found) if _WHICH.match(clause) and facts.values else ""
+    return f"**{plural(facts.count, 'record')}**{outcome} ({_about(found)}).{f' {named}' if named else ''}"
 
 
+_OF_RUNS = re.compile(r"\b(?:run|ran|runs|execut\w*|start\w*|launch\w*|open\w*|used?)\b", re.IGNORECASE)
 _RUNS = re.compile(r"\b(?:how (?:many times|often)|run ?count)\b", re.IGNORECASE)
 _COUNTED = {
     what: re.compile(rf"\bhow many (?:\w+ )?{words}\b", re.IGNORECASE)

@@ -25,6 +25,7 @@ from svc.assistant.skills.events.asked.records import RecordQuestion
 
 MAX_WORDS = 6
 MAX_QUESTION_CHARS = 300
+AT_HOST = "at host"  # where something was done, for a question who did it
 RECORDS = "records"  # the option of the events tool
 
 
@@ -126,6 +127,38 @@ _OWN_WORDS = frozenset(
         "please",
         "utc",
         "attempt",
+        "start",
+        "starts",
+        "spawn",
+        "spawned",
+        "launch",
+        "launched",
+        "write",
+        "wrote",
+        "pull",
+        "pulled",
+        "push",
+        "contact",
+        "contacted",
+        "ask",
+        "requested",
+        "under",
+        "over",
+        "via",
+        "per",
+        "different",
+        "distinct",
+        "unique",
+        "both",
+        "set",
+        "then",
+        "else",
+        "against",
+        "web",
+        "lookup",
+        "call",
+        "calls",
+        "happened",
         "attempts",
         "attempted",
         "he",
@@ -446,7 +479,7 @@ def record_questions(clauses: Sequence[str]) -> list[RecordQuestion]:
         if (compared := comparison_of(clause)) is not None:
             found += _compared(clause, compared)
         asked = record_question(clause)
-        if before is not None and _REFERS.search(clause):
+        if before is not None and (_REFERS.search(clause) or _ELLIPSIS.fullmatch(clause)):
             asked = _continued(clause, asked, before)
         if asked is not None:
             found.append(asked)
@@ -459,6 +492,11 @@ _REFERS = re.compile(
 )
 
 
+_ELLIPSIS = re.compile(
+    r"\W*(?:and )?(?:(?:by|from|to|on|at|as|with|in|via|for) )?(?:whom?|where|when|which|what)(?: [\w-]+)?\W*",
+    re.IGNORECASE,
+)
+"""A question that only has a question word: "by who?"."""
 _PERSON = re.compile(r"\b(?:he|she|him|his|her)\b", re.IGNORECASE)
 
 
@@ -472,7 +510,7 @@ def _continued(clause: str, asked: RecordQuestion | None, before: RecordQuestion
     own = asked.words if asked is not None else ()
     persons = [word for word in before.words if word not in _METHODS] if _PERSON.search(clause) else []
     words = tuple(dict.fromkeys([*persons, *own])) or before.words
-    columns = asked.columns if asked is not None else _columns_of(clause)
+    columns = asked.columns if asked is not None else columns_of(clause)
     asks = any(asks.search(clause) for asks in _ASKS) or asks_outcome(clause)
     if not (columns or asks) or not (before.words or before.largest or before.outcome):
         return asked
@@ -489,7 +527,7 @@ def _continued(clause: str, asked: RecordQuestion | None, before: RecordQuestion
 
 def _compared(clause: str, compared: Comparison) -> list[RecordQuestion]:
     """The questions for the two sides of a comparison."""
-    columns = {what: names for what, names in _columns_of(clause).items() if what == "action"}
+    columns = {what: names for what, names in columns_of(clause).items() if what == "action"}
     measure = compared.measure if compared.measure in ("sent", "received") else ""
     return [
         RecordQuestion(clause=side, words=(value,), columns=columns, largest=measure)
@@ -497,8 +535,25 @@ def _compared(clause: str, compared: Comparison) -> list[RecordQuestion]:
     ]
 
 
+def without_tail(clause: str) -> str:
+    """A question for what came after or before something, without that: records cannot be chosen by it."""
+    return clause if is_polar(clause) else _TAIL.sub("", clause)
+
+
+_TAIL = re.compile(
+    r"(?<=\w) (?:after|before|since|once|following|prior to) (?!\d)(?!(?:which|what)\b|that\W*\Z)(?:\w+ ){1,6}\w+\W*\Z",
+    re.IGNORECASE,
+)
+
+
 def record_question(clause: str) -> RecordQuestion | None:
     """What a clause asks of records; None if it asks nothing of the kind."""
+    head = without_tail(clause)
+    asked = _record_question(head)
+    return asked if asked is None or head == clause else msgspec.structs.replace(asked, clause=clause)
+
+
+def _record_question(clause: str) -> RecordQuestion | None:
     if _PORT_SCAN.search(clause):
         return None  # not of the column with the ports
     if (relation := relation_of(clause)) is not None:
@@ -510,10 +565,10 @@ def record_question(clause: str) -> RecordQuestion | None:
         named = ("country", "account", "source")
         words = [words_of(country), *(word for word in _words_of(clause) if not words_of(country).count(word))]
         return RecordQuestion(clause=clause, words=tuple(words), columns={what: _names()[what] for what in named})
-    is_login = _LOGINS.search(clause) is not None and not asks_success(clause)
+    is_login = _LOGINS.search(clause) is not None and not asks_success(clause) and not fails(clause)
     asks = any(asked.search(clause) for asked in _ASKS) or asks_outcome(clause) or bool(measured_by(clause))
     may_name = asks or _ASKS_COLUMN.search(clause) is not None
-    columns = _columns_of(clause) if may_name else {}
+    columns = columns_of(clause) if may_name else {}
     is_mention = may_name and not columns and _is_mention(clause)
     if is_mention:
         columns = {what: _names()[what] for what in ("account", "source", "destination")}
@@ -565,7 +620,24 @@ def asks_success(clause: str) -> bool:
 def asks_outcome(clause: str) -> bool:
     """Whether a clause is about what was let through, and what was not."""
     spoken = _NAMED.sub(" ", clause)
-    return bool(OUTCOME_LET.search(spoken) or OUTCOME_STOPPED.search(spoken)) or asks_success(spoken)
+    is_stated = OUTCOME_LET.search(spoken) or OUTCOME_STOPPED.search(spoken) or fails(spoken)
+    return bool(is_stated) or asks_success(spoken)
+
+
+_THINGS = (
+    r"(?:calls?|requests?|lookups?|quer(?:y|ies)|operations?|actions?|commands?|connections?|downloads?|uploads?|jobs?"
+    r"|transfers?|apis?|resolutions?)"
+)
+_OF_FAILING = re.compile(
+    rf"\b(?:which|what|list|show|only|just)\b[^?]{{0,30}}\b{_THINGS}\b[^?]{{0,20}}\bfail(?:ed|s|ing)?\b"
+    rf"|\bfail(?:ed|ing) {_THINGS}\b",
+    re.IGNORECASE,
+)
+
+
+def fails(clause: str) -> bool:
+    """Whether a clause is about what failed, other than logins: "which lookups failed"."""
+    return _OF_FAILING.search(clause) is not None
 
 
 _NAMED = re.compile(r"[\w@\\/:.-]*[\w-][.@\\/][\w@\\/:.-]*\w")  # a name: "drop" of drop.example is no outcome
@@ -602,8 +674,8 @@ _LOGINS = re.compile(
 _GOT_IN = re.compile(r"\bwho\b[^?]{0,20}\b(?:got|gets?|logged|signed|broke|came) ?-?(?:in|into|on)\b", re.IGNORECASE)
 _METHODS = frozenset({"password", "passwords", "publickey", "ssh"})
 _PORT_SCAN = re.compile(r"\bport[- ]?scan\w*", re.IGNORECASE)
-_OF_LOGINS = frozenset({"account", "source", "destination"})
-_OF_ALL_RECORDS = frozenset({"account", "source", "destination", "host"})
+_OF_LOGINS = frozenset({"account", "source", "destination", AT_HOST})
+_OF_ALL_RECORDS = frozenset({"account", "source", "destination", "host", AT_HOST})
 _OF_ADDRESSES = frozenset({"source", "destination"})
 _ALL_ADDRESSES = re.compile(r"\b(?:ips?|addresses)\b", re.IGNORECASE)
 _CONNECTED = re.compile(r"\bconnected\b|\bwas on\b|\bgot (?:on|onto)\b", re.IGNORECASE)
@@ -626,12 +698,15 @@ def _outcome_of(clause: str) -> str:
         return ""
     if LISTS.search(clause) and (_NOT_LET.search(clause) or _NOT_STOPPED.search(clause)):
         return "not allowed" if _NOT_LET.search(clause) else "not blocked"
+    if fails(clause):
+        return "failed"
     if OUTCOME_STOPPED.search(clause) or _FAILED.search(clause):
         return "blocked" if LISTS.search(clause) else ""
     return "allowed" if OUTCOME_LET.search(clause) and LISTS.search(clause) else ""
 
 
-def _columns_of(clause: str) -> dict[str, tuple[str, ...]]:
+def columns_of(clause: str) -> dict[str, tuple[str, ...]]:
+    """The columns that a clause asks for: the patterns of their names, by what they hold."""
     found = {what: _names()[what] for what, words in _patterns() if words.search(clause)}
     if EXTERNAL.search(clause) or AMOUNT.search(clause) or COMES_IN.search(clause):
         found |= {what: _names()[what] for what in ("source", "destination")}
@@ -641,7 +716,7 @@ def _columns_of(clause: str) -> dict[str, tuple[str, ...]]:
     if not asks_to_whom(clause):
         found.pop("target account", None)
     if "account" in found and re.search(r"\bwhom?\b", clause, re.IGNORECASE):
-        found |= {"source": _names()["source"]}
+        found |= {"source": _names()["source"], AT_HOST: _names()["host"]}
     for word in _ASKED_NOUN.findall(clause):
         name = word.lower()
         if not found and content_words(name):

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from svc.assistant.analyst.clause_words import GENERAL_WORDS
 from svc.assistant.findings import AnyFinding, Finding, kind_of, with_facts
 from svc.assistant.skills.answer_parts import place_words
 from svc.assistant.skills.events.asked.findings import AskedRecords
@@ -37,6 +38,7 @@ RELATIONS: Mapping[str, tuple[str, ...]] = {
     "e-mail address": (r"e?mail(?:address)?", r"useremail", r"userprincipalname", r"upn"),
     "phone number": (r"phone(?:number)?", r"mobile"),
     "serial number": (r"serial(?:number)?",),
+    "kind": (r"devicetype", r"(?:host|server|computer|asset)role", r"assettype"),
 }  # fmt: skip
 """What may be related, and the columns that state it (lower case, without what stands between words)."""
 _NOUNS = {
@@ -56,6 +58,12 @@ _VERBS = (
     (re.compile(rf"\bto whom (?:does|did) {_VALUE} belong\b", re.IGNORECASE), "owner"),
     (re.compile(rf"\bwhose (?:\w+ )?(?:is|was) {_VALUE}", re.IGNORECASE), "owner"),
     (re.compile(rf"\bwho (?:does|did) {_VALUE} (?:report|belong) to\b", re.IGNORECASE), "manager"),
+)
+_STARTED = re.compile(
+    rf"\b(?:what|which (?:process|program)) (?:\w+ )?(?:started|spawned|launched) (?:the )?{_VALUE}", re.IGNORECASE
+)
+_IS_A = re.compile(
+    rf"\A\W*(?:is|was) {_VALUE} (?:really |actually )?(?:a|an|the|our) (?P<other>[\w -]{{3,40}})\W*\Z", re.IGNORECASE
 )
 _MEMBER = (
     re.compile(
@@ -83,6 +91,7 @@ _SORT_WORDS = """
 logs attacker rule them these those all box
 """
 _SORTS = frozenset(_SORT_WORDS.split())
+_NAME = re.compile(r"[\d.\\@_-]")
 _ASKS_WHO = re.compile(
     r"\b(?:who\w*|(?:which|what) (?:\w+ )?(?:users?|accounts?|persons?|employees?))\b", re.IGNORECASE
 )
@@ -112,6 +121,10 @@ def relation_of(clause: str) -> Relation | None:
     for verb, what in _VERBS:
         if (match := verb.search(clause)) and _ASKS_WHO.search(clause):
             return _related(what, match, clause)
+    if (match := _STARTED.search(clause)) is not None:
+        return _related("parent", match, clause)
+    if (match := _IS_A.match(clause)) is not None and not GENERAL_WORDS.search(match["other"]):
+        return _related("kind", match, clause, match["other"].strip()) if _NAME.search(match["value"]) else None
     for member in _MEMBER:
         if (match := member.search(clause)) is not None:
             other = match["other"].strip() if "other" in member.groupindex else ""
@@ -149,13 +162,25 @@ def relation_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, b
         return f"**{asked.what}: {'; '.join(stated)}** ({about}).", True
     if stated and any(asked.other.lower() in one.lower() for one in stated):
         return f"**Yes:** {asked.what} {'; '.join(stated)} ({about}).", True
+    if any(_nouns(asked.what).search(one.excerpt) for found in mentioning for one in found.evidence):
+        shown = "; ".join(
+            code_span(defang_text(one.excerpt), limit=240) for found in mentioning[:2] for one in found.evidence[:1]
+        )
+        return f"**Possibly:** no column states it, but the text of {about}, does: {shown}.", True
     also = [f"{what} {', '.join(named)}" for what in ("account", "host") if (named := _named_as(what, mentioning))]
     if stated:
         also.insert(0, f"{asked.what} {', '.join(stated)}")
+    if asked.what == "kind":
+        other = code_span(asked.other, limit=60)
+        return f"**Cannot tell** {quoted}: no record states whether {value} is {other} ({about}).", False
     a = "an" if asked.what[0] in "aeio" else "a"
     names = f" What they do name: {'; '.join(also)}." if also else ""
     other = f" {code_span(asked.other, limit=60)}" if asked.other else ""
     return f"**Cannot tell** {quoted}: no record states {a} {asked.what}{other} of {value} ({about}).{names}", False
+
+
+def _nouns(what: str) -> re.Pattern[str]:
+    return re.compile(rf"\b(?:{_NOUNS.get(what, re.escape(what))})\b", re.IGNORECASE)
 
 
 def _named_as(what: str, found: Sequence[Finding[AskedRecords]]) -> list[str]:

@@ -28,7 +28,7 @@ _ASKS = (
         AS_WHOM,
         re.compile(
             r"\b(?:as|under|with) (?:which|what|whose)\b|\bas who\w*\b|\bas root\b"
-            r"|\b(?:which|what) (?:user|account)\b[^?]{0,40}\b(?:run\w*|start\w*|execut\w*)\b"
+            r"|\b(?:which|what) (?:user|account)\b[^?]{0,40}\b(?:run\w*|ran|start\w*|execut\w*)\b"
             r"|\bwho\b[^?]{0,40}\brun(?:s|ning)? (?:it |this |that )?as\b",
             re.IGNORECASE,
         ),

@@ -33,17 +33,18 @@ _ALLOWED = re.compile(
 _BLOCKED = re.compile(
     r"\b(?:block\w*|den(?:y|ied|ies)|drop\w*|reject\w*|rej|reset\w*|(?:not[ -]?|un|dis)approv\w*|declin\w*"
     r"|refus\w*|prevent\w*|quarantin\w*|delet\w*|clean\w*|fail\w*"
-    r"|tcp_denied|forbidden)\b",
+    r"|tcp_denied|forbidden|nxdomain|servfail)\b",
     re.IGNORECASE,
 )
 _ACTIONS = (
     r"(?:^|\.)alert\.action", r"(?:^|\.)(?:action|act|disposition|squidresult|decision|verdict|policyaction)",
     r"outcome(?:\.result)?", r"(?:^|\.)(?:result|res|status)", r"(?:^|\.)errorcode",
-    r"(?:^|\.)(?:scstatus|statuscode|httpstatus)",
+    r"(?:^|\.)(?:scstatus|statuscode|httpstatus)", r"(?:^|\.)(?:rcodename|rcode|responsecodename)",
 )  # fmt: skip
 _BYTES = re.compile(
     r"(?:^|\.)(?:origbytes|sentbytes?|bytessent|bytestransferredout|requestsize|bytestoserver|outbytes|ibyt|bytes|scbytes"
-    r"|bytesout)$"
+    r"|bytesout|respbytes|receivedbytes?|rcvdbytes?|bytesreceived|bytestransferredin|responsesize|bytestoclient|inbytes"
+    r"|bytesin|obyt|bytesrcv|bytesxmt)$"
 )
 _SECONDS = re.compile(r"(?:^|\.)(?:duration|elapsedtime|durationseconds|sessionduration)$")
 _TIME_COLUMN = re.compile(
@@ -122,7 +123,12 @@ class _HeldBy:
         named = [(name, _plain(name)) for name in names]
         self.named = named
         self.columns = {
-            what: [name for pattern in patterns for name, column in named if _is_column(pattern, column)]
+            what: [
+                name
+                for pattern in patterns
+                for name, column in named
+                if _is_column(pattern, column) and not (what == "target account" and name == _ACTOR)
+            ]
             for what, patterns in wanted.items()
         }
         self.actions = [name for pattern in _ACTION_COLUMNS for name, column in named if pattern.search(column)]
@@ -243,7 +249,8 @@ class AskedCollector:
 def _is_wanted(outcome: str, state: str, event: Event, layout: _HeldBy) -> bool:
     """Whether a record has the outcome that is asked for; one that states none has no opposite either."""
     if not outcome.startswith("not "):
-        return not outcome or state == outcome or (state, outcome) == ("failed", "allowed")
+        others = {"allowed": "failed", "failed": "blocked"}
+        return not outcome or state in (outcome, others.get(outcome, outcome))
     return state != outcome.removeprefix("not ") and any(event.fields[name] for name in layout.actions)
 
 
@@ -292,7 +299,7 @@ def _values(event: Event, what: str, names: Sequence[str]) -> list[str]:
     """The values of the first column that has one; addresses also from a message."""
     for name in names:
         value = event.fields[name]
-        if value and value not in _UNSET:
+        if value and value not in _UNSET and not (what == "domain" and value == event.host):
             return [one[:MAX_VALUE_CHARS] for one in value.split("\n") if one]
     if what == "host" and event.host:
         return [event.host]
@@ -302,6 +309,7 @@ def _values(event: Event, what: str, names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(in_text.findall(event.fields.get("message", "")[:MAX_VALUE_CHARS])))
 
 
+_ACTOR = "User"  # who did it, as readers map it
 _UNSET = frozenset({"-", "N/A", "None"})
 _IN_TEXTS = {
     "source": re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)"),
