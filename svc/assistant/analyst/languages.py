@@ -33,7 +33,8 @@ _LETTERS = {"de": re.compile(r"[äöüß]"), "fr": re.compile(r"[àâçèêëî�
 
 class _Words(msgspec.Struct, frozen=True):
     """``notices``: by language, the sentence above an answer; ``understood``: how one begins that gives the question in
-    English; ``typing_errors``: English words by how they are mistyped. ``questions``: by language, pattern to English words.
+    English; ``typing_errors``: English words by how they are mistyped. ``questions``: by language, pattern to English
+    words.
 
     ``function_words``: by language, common words. ``interrogatives``: by language, a pattern of the words that ask for
     more than yes or no.

@@ -35,6 +35,7 @@ from svc.assistant.analyst.questions.states import is_negated, is_past, recorded
 from svc.assistant.analyst.questions.tactics import tactic_answer
 from svc.assistant.analyst.questions.things import SUMMARIES
 from svc.assistant.analyst.questions.time_words import window_of, without_time
+from svc.assistant.analyst.questions.traffic import traffic_answer
 from svc.assistant.analyst.questions.unread import unread_answer
 from svc.assistant.analyst.questions.unsuccessful import unsuccessful_answer
 from svc.assistant.analyst.topics import Topic, accounts_in, is_of, topic_of, unknown_person
@@ -213,7 +214,9 @@ def of_form(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None
     What mentions the values of such a clause does not answer it. None for any other clause.
     """
     text = clause.text
-    if sentence := level_answer(text, findings) or unsuccessful_answer(text, findings):
+    if sentence := (
+        level_answer(text, findings) or unsuccessful_answer(text, findings) or traffic_answer(text, findings)
+    ):
         return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
     told = order_answer(text, findings) or comparison_answer(text, findings) or relation_answer(text, findings)
     if told is None:
@@ -383,7 +386,9 @@ _ASKS_ACCOUNT = re.compile(
     re.IGNORECASE,
 )
 
-_ACCOUNT_COLUMNS = ("account", "accounts", "user", "actor", "principal", "owner", "success_accounts")
+_ACCOUNT_COLUMNS = (
+    "account", "accounts", "user", "users", "identity", "actor", "principal", "owner", "success_accounts",
+)  # fmt: skip
 
 
 def of_account(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
@@ -649,7 +654,7 @@ def _shown(findings: Sequence[AnyFinding]) -> str:
     return f" Evidence: {'; '.join(excerpts)}." if excerpts else ""
 
 
-EXCERPT_CHARS = 240
+EXCERPT_CHARS = 400
 _SERIES = "activity_by_source"
 _HOST = "host_artefacts"
 _OF_QUESTION = kind_of(HostSummary)  # holds words of the question, which say nothing about the evidence

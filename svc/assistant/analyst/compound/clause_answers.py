@@ -116,7 +116,10 @@ def _from_records(
     is_log = all(result.skill.name == EVENTS for result in examined)
     absent = of_absent(clause, findings) if is_log else None
     of_findings = [one for one in findings if not isinstance(one.facts, AskedRecords)]
-    return of_records(clause, findings, is_whole=False) or absent or open_answer or of_account(clause, of_findings)
+    nobody = of_account(clause, of_findings)
+    if open_answer is not None and open_answer.is_mention:
+        open_answer = nobody or open_answer
+    return of_records(clause, findings, is_whole=False) or absent or open_answer or nobody
 
 
 def _plain_answer(

@@ -50,7 +50,7 @@ def record_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, boo
     held = list(with_facts(of_kind(findings, kind_of(AskedRecords)), AskedRecords))
     mine = [one for one in held if one.facts.clause == clause and one.facts.count]
     if not mine:
-        return None
+        return _no_such_outcome(clause, [one.facts for one in held if one.facts.clause == clause])
     if both := _no_record_has_both(clause, mine):
         return both, True
     most = max(len(one.facts.words) for one in mine)
@@ -98,6 +98,18 @@ def _says_in_text(found: Finding[AskedRecords], wanted: Sequence[str]) -> bool:
     """Whether the text of a record has the word for a column that it lacks: a message may state what no column does."""
     texts = " ".join(one.excerpt for one in found.evidence).lower()
     return any(re.search(rf"\b{re.escape(what)}\b", texts) for what in wanted if what not in _PLAIN_COLUMNS)
+
+
+def _no_such_outcome(clause: str, asked: Sequence[AskedRecords]) -> tuple[str, bool] | None:
+    """That no record has the outcome that a clause asks for; None if it asks for none."""
+    mine = [one for one in asked if one.outcome]
+    if not mine:
+        return None
+    total = plural(sum(one.total for one in mine), "record")
+    stated = ", ".join(f"{value.count:,} {escape(value.what)}" for one in mine for value in one.outcomes)
+    if not stated:
+        return f"**Cannot tell** {code_span(clause, limit=160)}: none of the {total} states an outcome.", True
+    return f"**None** of the {total} is {escape(mine[0].outcome)}; stated are {stated}.", True
 
 
 def _in_part(clause: str, found: Finding[AskedRecords], missing: Sequence[str]) -> tuple[str, bool]:
@@ -196,6 +208,8 @@ def _named_too(clause: str, found: Finding[AskedRecords], text: str) -> str:
     if (match := _TOO.search(clause)) is None:
         return ""
     columns = set(columns_of(match[0]))
+    if columns and not columns & {one.what for one in found.facts.values} and found.evidence:
+        return f" {code_span(defang_text(found.evidence[0].excerpt), limit=EXCERPT_CHARS)}."
     named = [one for one in found.facts.values if one.what in columns and _value(one.value) not in text]
     parts = [
         f"{what}: {_listed([one for one in named if one.what == what])}"
@@ -238,7 +252,8 @@ def _values(clause: str, found: Finding[AskedRecords]) -> str:
                 f"**Cannot tell** {code_span(clause, limit=160)}: {missing.strip()[:1].lower()}{missing.strip()[1:-1]}"
             )
             return f"{lead} ({_about(found)}). What they state: {'; '.join(parts)}.{when}"
-    return f"**{'; '.join(parts)}** ({_about(found)}).{when}{missing}{_not_limited(clause)}"
+    text = f"**{'; '.join(parts)}** ({_about(found)}).{when}{missing}{_not_limited(clause)}"
+    return text if missing else text + _named_too(clause, found, text)
 
 
 _FIRST_ASKED = re.compile(r"\W*(?:which|what) [\w-]+", re.IGNORECASE)
@@ -331,6 +346,8 @@ def _count(clause: str, found: Finding[AskedRecords]) -> str:
         return ""
     outcome = f": {_outcomes(facts)}" if facts.outcomes and asks_outcome(clause) else ""
     noun = next((what for what, words in _COUNTED.items() if words.search(clause)), "")
+    if _PER.search(clause) and (told := _values(clause, found)):
+        return told
     if named := [one for one in facts.values if one.what == noun]:
         many = f"{len(named):,} different {noun}{'s' if len(named) != 1 else ''}"
         return f"**{many}** in {plural(facts.count, 'record')}{outcome}: {_listed(named)} ({_about(found)})."
@@ -341,6 +358,7 @@ def _count(clause: str, found: Finding[AskedRecords]) -> str:
     return f"**{plural(facts.count, 'record')}**{outcome} ({_about(found)}).{f' {named}' if named else ''}"
 
 
+_PER = re.compile(r"\b(?:per|by|for each|each|grouped by)\b", re.IGNORECASE)
 _OF_RUNS = re.compile(r"\b(?:run|ran|runs|execut\w*|start\w*|launch\w*|open\w*|used?)\b", re.IGNORECASE)
 _RUNS = re.compile(r"\b(?:how (?:many times|often)|run ?count)\b", re.IGNORECASE)
 _COUNTED = {

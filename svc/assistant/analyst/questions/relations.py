@@ -159,7 +159,9 @@ def relation_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, b
     about = f"{count:,} of {total}, those with {value}{place}"
     stated = _named_as(asked.what, mentioning)
     if stated and not asked.other:
-        return f"**{asked.what}: {'; '.join(stated)}** ({about}).", True
+        too = _named_as("account", mentioning) if _TOO.search(clause) and asked.what != "owner" else []
+        who = f"; account: {'; '.join(too)}" if too else ""
+        return f"**{asked.what}: {'; '.join(stated)}{who}** ({about}).", True
     if stated and any(asked.other.lower() in one.lower() for one in stated):
         return f"**Yes:** {asked.what} {'; '.join(stated)} ({about}).", True
     if any(_nouns(asked.what).search(one.excerpt) for found in mentioning for one in found.evidence):
@@ -177,6 +179,9 @@ def relation_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, b
     names = f" What they do name: {'; '.join(also)}." if also else ""
     other = f" {code_span(asked.other, limit=60)}" if asked.other else ""
     return f"**Cannot tell** {quoted}: no record states {a} {asked.what}{other} of {value} ({about}).{names}", False
+
+
+_TOO = re.compile(r"\b(?:and|,) [^?]{0,20}\b(?:users?|accounts?|who\w*)\b", re.IGNORECASE)
 
 
 def _nouns(what: str) -> re.Pattern[str]:

@@ -33,12 +33,12 @@ _ALLOWED = re.compile(
 _BLOCKED = re.compile(
     r"\b(?:block\w*|den(?:y|ied|ies)|drop\w*|reject\w*|rej|reset\w*|(?:not[ -]?|un|dis)approv\w*|declin\w*"
     r"|refus\w*|prevent\w*|quarantin\w*|delet\w*|clean\w*|fail\w*"
-    r"|tcp_denied|forbidden|nxdomain|servfail)\b",
+    r"|tcp_denied|permission_denied|forbidden|nxdomain|servfail)\b",
     re.IGNORECASE,
 )
 _ACTIONS = (
     r"(?:^|\.)alert\.action", r"(?:^|\.)(?:action|act|disposition|squidresult|decision|verdict|policyaction)",
-    r"outcome(?:\.result)?", r"(?:^|\.)(?:result|res|status)", r"(?:^|\.)errorcode",
+    r"outcome(?:\.result)?", r"(?:^|\.)status\.message", r"(?:^|\.)(?:result|res|status)", r"(?:^|\.)errorcode",
     r"(?:^|\.)(?:scstatus|statuscode|httpstatus)", r"(?:^|\.)(?:rcodename|rcode|responsecodename)",
 )  # fmt: skip
 _BYTES = re.compile(
@@ -157,6 +157,7 @@ class AskedCollector:
         self._layouts: dict[tuple[str, ...], _HeldBy] = {}
         self._groups: dict[frozenset[str], _RecordGroup] = {}
         self._total = 0
+        self._stated: Counter[str] = Counter()
 
     def add(self, event: Event) -> None:
         """Count a record with the words that it contains."""
@@ -166,6 +167,8 @@ class AskedCollector:
         layout = self._layout(event)
         outcome = _outcome_of(event, layout)
         state = outcome.partition(":")[0]
+        if outcome and self._question.outcome:
+            self._stated[state] += 1
         if not _is_wanted(self._question.outcome, state, event, layout) or (
             self._question.is_not_blocked and state == "blocked"
         ):
@@ -205,6 +208,8 @@ class AskedCollector:
     def findings(self, place: Place) -> Iterator[Finding[Facts]]:
         """Yield what the records with the most words hold."""
         if not self._groups:
+            if self._question.outcome and self._total:
+                yield self._none()
             return
         best = max(map(len, self._groups))
         if not best and self._question.words and not (self._countries or self._question.columns):
@@ -242,6 +247,22 @@ class AskedCollector:
             confidence=Confidence.HIGH,
             why="the question asks for these records",
             evidence=tuple(place.evidence(event) for event in shown),
+            facts=facts,
+        )
+
+    def _none(self) -> Finding[Facts]:
+        """That no record has the outcome that is asked for, with the outcomes that records state."""
+        facts = AskedRecords(
+            clause=self._question.clause, total=self._total, count=0, words=[], absent=list(self._question.words),
+            first=None, last=None, values=[], outcome=self._question.outcome, amounts=[], times=[], largest=[],
+            outcomes=[RecordValue(state, state, count) for state, count in _top(self._stated)], by_source=[],
+        )  # fmt: skip
+        return Finding(
+            title=f"no record that is {self._question.outcome}",
+            severity=Severity.INFO,
+            confidence=Confidence.HIGH,
+            why="the question asks for these records",
+            evidence=(),
             facts=facts,
         )
 
@@ -306,14 +327,15 @@ def _values(event: Event, what: str, names: Sequence[str]) -> list[str]:
     in_text = _IN_TEXTS.get(what)
     if in_text is None:
         return []
-    return list(dict.fromkeys(in_text.findall(event.fields.get("message", "")[:MAX_VALUE_CHARS])))
+    text = event.fields.get("message", "") or (event.excerpt if what == "domain" else "")
+    return list(dict.fromkeys(in_text.findall(text[:MAX_VALUE_CHARS])))
 
 
 _ACTOR = "User"  # who did it, as readers map it
 _UNSET = frozenset({"-", "N/A", "None"})
 _IN_TEXTS = {
     "source": re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)"),
-    "domain": re.compile(r"\b(?:https?|ftp)://[^\s'\"<>]{1,250}"),
+    "domain": re.compile(r"\b(?:https?|ftp)://[^\s'\"<>,]{1,250}"),
 }
 """What a message tells without a column of its own."""
 
