@@ -17,8 +17,8 @@ from tests.support.collections import crypto_zipped, zipped
 from tests.support.wording_evidence import PNG
 
 REASSURES = (
-    r"\*\*No (?:sign|attack|password attack|brute|detections?|accepted)|nothing (?:suspicious|found|dangerous)"
-    r"|\bclean\b|\*\*No:?\*\*|\*\*None\b|no indicators?\b"
+    r"\*\*No (?:sign|attack|password attack|brute|detections?|accepted|login)|nothing (?:suspicious|dangerous)"
+    r"|\bclean\b"
 )
 NOT_EXAMINED = r"not examined|not read|could not be read|cannot tell|empty|no record|nothing (?:to|could)"
 
@@ -32,8 +32,8 @@ class Unexpected(msgspec.Struct, frozen=True, kw_only=True):
     question: str = "did anyone get in?"
     says: str = NOT_EXAMINED
     never: str = REASSURES
-    examined: bool = False
-    """Whether the input may count as read."""
+    is_answered: bool = False
+    """Whether the question may count as answered."""
 
 
 _LINE = "Nov 23 03:05:12 bastion sshd[820]: Accepted password for lena from 203.0.113.61 port 40200 ssh2\n"
@@ -58,7 +58,7 @@ def unexpected_inputs() -> Iterator[Unexpected]:
         content=json.dumps({"Records": [_TRAIL] * 3}).encode()[:-120],
         question="who created a user?",
         says=r"ivo|cut|not (?:all|valid|examined)|truncated|in part",
-        examined=True,
+        is_answered=True,
     )
     yield Unexpected(
         case="cut JSON lines",
@@ -66,7 +66,7 @@ def unexpected_inputs() -> Iterator[Unexpected]:
         content=(json.dumps(_TRAIL) + "\n").encode() * 2 + b'{"eventTime": "2026-11',
         question="how many records?",
         says=r"\b2\b",
-        examined=True,
+        is_answered=True,
     )
     yield Unexpected(
         case="cut gzip",
@@ -87,8 +87,8 @@ def unexpected_inputs() -> Iterator[Unexpected]:
         name="holiday.png",
         content=(_FAILED * 3 + _LINE).encode(),
         says="lena",
-        never=r"\*\*No ",
-        examined=True,
+        never=r"\*\*No (?:login|accepted)",
+        is_answered=True,
     )
     yield Unexpected(case="image named as a log", name="auth.log", content=PNG)
     yield Unexpected(case="noise named as a log", name="secure.log", content=_NOISE)
@@ -97,24 +97,21 @@ def unexpected_inputs() -> Iterator[Unexpected]:
         name="auth.log",
         content=(_FAILED * 3 + _LINE).encode("utf-16"),
         says="lena",
-        never=r"\*\*No ",
-        examined=True,
+        never=r"\*\*No (?:login|accepted)",
+        is_answered=True,
     )
     yield Unexpected(
         case="mixed line ends",
         name="auth.log",
         content=(_FAILED + _FAILED.replace("\n", "\r\n") + _FAILED.replace("\n", "\r") + _LINE).encode(),
         says="lena",
-        never=r"\*\*No ",
-        examined=True,
+        never=r"\*\*No (?:login|accepted)",
+        is_answered=True,
     )
     yield Unexpected(
         case="NUL bytes in lines",
         name="auth.log",
         content=_FAILED.encode() + b"\0\0\0\0\n" + _LINE.encode() + b"\0" * 64,
-        says="lena",
-        never=r"\*\*No ",
-        examined=True,
     )
     yield Unexpected(case="one huge line", name="auth.log", content=b"A" * 3_000_000, says=NOT_EXAMINED)
     yield Unexpected(
@@ -122,24 +119,24 @@ def unexpected_inputs() -> Iterator[Unexpected]:
         name="auth.log",
         content=_FAILED.encode() + b"B" * 2_000_000 + b"\n" + _LINE.encode(),
         says="lena",
-        never=r"\*\*No ",
-        examined=True,
+        never=r"\*\*No (?:login|accepted)",
+        is_answered=True,
     )
     yield Unexpected(
         case="two formats",
         name="mixed.log",
         content=(_FAILED * 2 + _LINE).encode() + (json.dumps(_TRAIL) + "\n").encode() * 3,
         says=r"lena",
-        never=r"\*\*No ",
-        examined=True,
+        never=r"\*\*No (?:login|accepted)",
+        is_answered=True,
     )
     yield Unexpected(
         case="zip in zip",
         name="case.zip",
         content=zipped([("inner.zip", zipped([("auth.log", (_FAILED * 3 + _LINE).encode())]))]),
         says="lena",
-        never=r"\*\*No ",
-        examined=True,
+        never=r"\*\*No (?:login|accepted)",
+        is_answered=True,
     )
     yield Unexpected(
         case="zip with a password",
@@ -180,8 +177,8 @@ def unexpected_inputs() -> Iterator[Unexpected]:
         ).encode(),
         question="when was a user created?",
         says=r"2091",
-        never=r"\*\*No ",
-        examined=True,
+        never=r"\*\*No (?:login|accepted)",
+        is_answered=True,
     )
     yield Unexpected(
         case="HTML error page",

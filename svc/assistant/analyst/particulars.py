@@ -576,11 +576,9 @@ def _mentioned(
             reason=reason,
             is_mention=True,
         )
-    if clause.is_yes_no:
-        quoted = code_span(clause.text, limit=CLAUSE_CHARS)
-        lead = f"**Cannot tell** {quoted}: no finding says so."
-    else:
-        lead = "**Found:**"
+    lead = "**Possibly:**" if clause.is_yes_no else "**Found:**"
+    if clause.is_yes_no and not clause.is_general:
+        lead = f"**Cannot tell** {code_span(clause.text, limit=CLAUSE_CHARS)}: no finding says so."
     state = ClauseState.PARTLY_ANSWERED if clause.is_yes_no else ClauseState.ANSWERED
     reason = "the findings mention it, but may not answer the question" if clause.is_yes_no else ""
     sentence = f"{lead} {plural(len(matching), 'finding')} about {listed}: {_listed(matching)}."

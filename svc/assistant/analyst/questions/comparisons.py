@@ -26,6 +26,7 @@ _RECEIVES = re.compile(r"\b(?:receiv\w*|download\w*)\b", re.IGNORECASE)
 _FAILED = re.compile(r"\bfail\w*", re.IGNORECASE)
 _WORD = re.compile(r"[\w$@\\:.-]*[\w$]")
 _OWN_WORDS = """
+anyone someone anything kb mb gb tb kib mib gib minutes hours seconds days one two three
 how many much did does do was were is are have has had the a an of in on to by from for with and or more less fewer
 than vs versus compared number count make made send sent get got requests request connections connection records
 events event logins login logons logon failed failures failure fail failing bytes data times traffic user users

@@ -53,7 +53,7 @@ _LOGIN_KINDS = ("auth_success", "logon_success", "logon", "cloud_login")
 _STARTS, _ENDS = ("first", "time", "last"), ("last", "time", "first")
 _VALUE = re.compile(r"[\d@\\/:_.-]")
 _FOLLOWED = re.compile(r"\bfollowed by\b", re.IGNORECASE)  # of two things at once
-_NO_MOMENTS = SUMMARIES | {kind_of(AskedRecords), kind_of(HostSummary), kind_of(HostActivity)}
+_NO_MOMENTS = SUMMARIES | {"beacon_search", "proxy_summary", *map(kind_of, (AskedRecords, HostSummary, HostActivity))}
 
 
 class Order(msgspec.Struct, frozen=True):

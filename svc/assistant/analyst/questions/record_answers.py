@@ -354,8 +354,8 @@ def _count(clause: str, found: Finding[AskedRecords]) -> str:
     if _RUNS.search(clause) and _OF_RUNS.search(clause):
         count = plural(facts.count, "record")
         return f"**Cannot tell how often it ran:** {count} of it, but none states a count ({_about(found)})."
-    named = _values(clause, found) if _WHICH.match(clause) and facts.values else ""
-    return f"**{plural(facts.count, 'record')}**{outcome} ({_about(found)}).{f' {named}' if named else ''}"
+    told = _values(clause, found) if _WHICH.match(clause) and facts.values else ""
+    return f"**{plural(facts.count, 'record')}**{outcome} ({_about(found)}).{f' {told}' if told else ''}"
 
 
 _PER = re.compile(r"\b(?:per|by|for each|each|grouped by)\b", re.IGNORECASE)

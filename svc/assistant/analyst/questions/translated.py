@@ -88,7 +88,8 @@ def parts_asked(text: str, language: str) -> int:
     if table is None:
         return 0
     plain = text.translate(_FULL_STOPS).strip()
-    return len(table.interrogatives.findall(plain)) + (_matched(table.first, plain, 0) is not None)
+    asked = len(table.interrogatives.findall(plain))
+    return asked + (asked > 0 and _matched(table.first, plain, 0) is not None)
 
 
 class _Reading:
@@ -105,8 +106,10 @@ class _Reading:
         at = 0
         while at < len(self._text):
             at = self._step(at)
-        asks = self._table.interrogatives.search(self._text) or _matched(self._table.first, self._text, 0)
-        if not asks or self._unknown > MAX_UNKNOWN * (self._known // WORDS_FOR_UNKNOWN):
+        asks_what = self._table.interrogatives.search(self._text) is not None
+        if not asks_what and (self._unknown or _matched(self._table.first, self._text, 0) is None):
+            return ""  # of a question for yes or no, each word counts
+        if self._unknown > MAX_UNKNOWN * (self._known // WORDS_FOR_UNKNOWN):
             return ""
         return _tidied(" ".join(filter(None, self._words)))
 
