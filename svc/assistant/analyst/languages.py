@@ -120,7 +120,7 @@ def english_question(question: str, language: str) -> str:
 
 
 def respelled(question: str) -> str:
-    """An English question with its commonest typing errors put right: a question word decides what is answered."""
+    """Correct the commonest typing errors of an English question, because a question word decides what is answered."""
     errors = _words().typing_errors
     return _LONE_WORD.sub(lambda found: errors.get(found[0].lower(), found[0]), question)
 
@@ -168,7 +168,7 @@ def pieces(question: str, language: str) -> list[str]:
 
 
 def _asks(text: str, language: str) -> bool:
-    """Whether a part asks something by itself, known or not: a part that is not understood must be said to be so."""
+    """Whether a part asks something by itself, known or not: the answer must name a part that is not understood."""
     asked = _words().interrogatives[base_language(language)]
     is_long = len(text) >= _LEAST_CHARS and (language == "ja" or len(text.split()) >= _LEAST_WORDS)
     return _is_asking(text, language) or (is_long and re.search(asked, text, re.IGNORECASE) is not None)

@@ -577,7 +577,7 @@ def _mentioned(
             is_mention=True,
         )
     lead = "**Possibly:**" if clause.is_yes_no else "**Found:**"
-    if clause.is_yes_no and not clause.is_general:
+    if clause.is_yes_no and not any(finding.severity in NOTABLE for finding in matching):
         lead = f"**Cannot tell** {code_span(clause.text, limit=CLAUSE_CHARS)}: no finding says so."
     state = ClauseState.PARTLY_ANSWERED if clause.is_yes_no else ClauseState.ANSWERED
     reason = "the findings mention it, but may not answer the question" if clause.is_yes_no else ""

@@ -64,7 +64,7 @@ class Order(msgspec.Struct, frozen=True):
     asked: str
 
 
-class _Moment(msgspec.Struct, frozen=True):
+class _SideMoment(msgspec.Struct, frozen=True):
     """When a side happened, from the first to the last time, and what shows it, in Markdown."""
 
     start: str
@@ -123,15 +123,15 @@ def order_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, bool
     return f"{lead} {names}. {_both(first, second)}.", True
 
 
-def _both(first: _Moment, second: _Moment) -> str:
+def _both(first: _SideMoment, second: _SideMoment) -> str:
     return f"{first.shown[:1].upper()}{first.shown[1:]}; {second.shown}"
 
 
-def _moment(side: str, findings: Sequence[AnyFinding]) -> _Moment | None:
+def _moment(side: str, findings: Sequence[AnyFinding]) -> _SideMoment | None:
     return _of_findings(side, findings) or _of_records(side, findings) or _of_rows(side, findings)
 
 
-def _of_rows(side: str, findings: Sequence[AnyFinding]) -> _Moment | None:
+def _of_rows(side: str, findings: Sequence[AnyFinding]) -> _SideMoment | None:
     """By the rows of a host artefact that have all words of a side, of which one may name the kind of activity."""
     values, wanted = _values(side), stems(side)
     found: list[tuple[str, str]] = []
@@ -144,10 +144,12 @@ def _of_rows(side: str, findings: Sequence[AnyFinding]) -> _Moment | None:
     if not found:
         return None
     found.sort()
-    return _Moment(found[0][0], found[-1][0], f"{code_span(defang_text(found[0][1]), limit=120)} {_when(found[0][0])}")
+    return _SideMoment(
+        found[0][0], found[-1][0], f"{code_span(defang_text(found[0][1]), limit=120)} {_when(found[0][0])}"
+    )
 
 
-def _of_findings(side: str, findings: Sequence[AnyFinding]) -> _Moment | None:
+def _of_findings(side: str, findings: Sequence[AnyFinding]) -> _SideMoment | None:
     """By the findings that are about the words of a side, and hold all its values."""
     is_login = _LOGIN.search(side) is not None
     values, wanted = _values(side), stems(" ".join(_LOGIN.sub(" ", side).split()))
@@ -171,7 +173,7 @@ def _of_findings(side: str, findings: Sequence[AnyFinding]) -> _Moment | None:
     if not best or share < MIN_SHARE:
         return None
     best.sort(key=_start)
-    return _Moment(_start(best[0]), max(map(_end, best)), _named(best[0]))
+    return _SideMoment(_start(best[0]), max(map(_end, best)), _named(best[0]))
 
 
 def _text(finding: AnyFinding) -> str:
@@ -197,7 +199,7 @@ def _named(finding: AnyFinding) -> str:
     return f"{code_span(defang_text(finding.title), limit=120)} {_when(_start(finding))}{place}"
 
 
-def _of_records(side: str, findings: Sequence[AnyFinding]) -> _Moment | None:
+def _of_records(side: str, findings: Sequence[AnyFinding]) -> _SideMoment | None:
     """By the records with the words of a side, if these have all its values and most of its words."""
     held = with_facts(of_kind(findings, kind_of(AskedRecords)), AskedRecords)
     for one in held:
@@ -211,7 +213,7 @@ def _of_records(side: str, findings: Sequence[AnyFinding]) -> _Moment | None:
         words = ", ".join(code_span(defang_text(word), limit=80) for word in facts.words)
         place = f", {place_words(one.evidence[0])}" if one.evidence else ""
         shown = f"{facts.count:,} of {facts.total:,} records with {words} {_when(facts.first)}{place}"
-        return _Moment(facts.first, facts.last or facts.first, shown)
+        return _SideMoment(facts.first, facts.last or facts.first, shown)
     return None
 
 

@@ -43,7 +43,7 @@ class _Phrases(msgspec.Struct, frozen=True):
     phrases: dict[str, _Language]
 
 
-class _Table(msgspec.Struct, frozen=True):
+class _PhraseTable(msgspec.Struct, frozen=True):
     """The patterns of one language: those of the beginning of a question, and all others."""
 
     interrogatives: re.Pattern[str]
@@ -52,19 +52,19 @@ class _Table(msgspec.Struct, frozen=True):
 
 
 @cache
-def _tables() -> dict[str, _Table]:
+def _tables() -> dict[str, _PhraseTable]:
     found = load("phrases.toml", _Phrases, __package__).phrases
     return {language: _compiled(language, one) for language, one in found.items()}
 
 
-def _compiled(language: str, one: _Language) -> _Table:
+def _compiled(language: str, one: _Language) -> _PhraseTable:
     end = "" if language == "ja" else r"(?:(?<=['\u2019 ])|(?![\w]))"
     rows = [
         (first, re.compile(rf"(?:{pattern.removeprefix('=')}){end}", re.IGNORECASE), english)
         for pattern, english in one.table
         for first in [pattern.startswith("=")]
     ]
-    return _Table(
+    return _PhraseTable(
         interrogatives=re.compile(one.interrogatives, re.IGNORECASE),
         first=[(pattern, english) for first, pattern, english in rows if first],
         others=[(pattern, english) for first, pattern, english in rows if not first],
@@ -79,7 +79,7 @@ def translated(text: str, language: str) -> str:
     plain = text.translate(_FULL_STOPS).strip()
     if _KANJI.search(plain):
         plain = _NEXT_ASKS.sub(lambda found: f"{found[0][:-1]}, and ", plain)
-    return _Reading(plain, table).english()
+    return _QuestionReading(plain, table).english()
 
 
 def parts_asked(text: str, language: str) -> int:
@@ -92,10 +92,10 @@ def parts_asked(text: str, language: str) -> int:
     return asked + (asked > 0 and _matched(table.first, plain, 0) is not None)
 
 
-class _Reading:
+class _QuestionReading:
     """A question that is read from its beginning to its end."""
 
-    def __init__(self, text: str, table: _Table) -> None:
+    def __init__(self, text: str, table: _PhraseTable) -> None:
         self._text = text
         self._table = table
         self._words: list[str] = []
@@ -114,7 +114,7 @@ class _Reading:
         return _tidied(" ".join(filter(None, self._words)))
 
     def _step(self, at: int) -> int:
-        """Take what stands there; returns where the next one begins."""
+        """Read one word or phrase; returns where the next one begins."""
         text = self._text
         if text[at].isspace():
             return at + 1

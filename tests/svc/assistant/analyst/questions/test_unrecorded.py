@@ -1,4 +1,4 @@
-"""What an artefact, or a log, does not record is said not to be recorded; a clause that nobody answers is named."""
+"""The answer says what an artefact or a log does not record, and names a clause that nothing answers."""
 
 from __future__ import annotations
 
