@@ -10,16 +10,15 @@ from base64 import b64encode
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing
 from datetime import UTC, datetime
-from functools import partial
 
 import msgspec
 
 from svc.assistant.analyst import follow_up as history
 from svc.assistant.analyst import render
 from svc.assistant.analyst.answer_format import AnswerFormat, RequestedFormat, requested_format
-from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
+from svc.assistant.analyst.clauses import ClauseKind, ClauseState
 from svc.assistant.analyst.collection_plan import READABLE_LABELS, planned, to_expand, within_limit
-from svc.assistant.analyst.compound.unaddressed import unaddressed
+from svc.assistant.analyst.compound.clause_answers import clause_answers
 from svc.assistant.analyst.contract import Contract, SkillResult, contract_of, with_disabled
 from svc.assistant.analyst.corrections import asked_again
 from svc.assistant.analyst.evidence_scope import cannot_tell_of, files_read, mentioned, remark, usable_history
@@ -33,28 +32,9 @@ from svc.assistant.analyst.follow_ups.planned import without_known
 from svc.assistant.analyst.follow_ups.reading import polite_kind, polite_reply
 from svc.assistant.analyst.follow_ups.search import TOOL as SEARCH_TOOL
 from svc.assistant.analyst.follow_ups.turns import further_question, further_steps, quoted_reply, reply_steps
-from svc.assistant.analyst.languages import notice, question_language
-from svc.assistant.analyst.particulars import (
-    Particular,
-    answered,
-    for_clause,
-    general,
-    matchable_rules,
-    named_values,
-    of_absent,
-    of_account,
-    of_behaviour,
-    of_events,
-    of_host,
-    of_name,
-    of_records,
-    of_unread,
-    of_validity,
-    with_mentions,
-    without_days,
-)
+from svc.assistant.analyst.languages import english_question, is_foreign, notice, question_language, read_as, respelled
+from svc.assistant.analyst.particulars import general
 from svc.assistant.analyst.plan import EVENTS, Call, Plan, PlannedSkill, Question, fallback, question_of
-from svc.assistant.analyst.questions.event_answers import is_plain
 from svc.assistant.analyst.structured_answer import formatted_answer, structured_answer
 from svc.assistant.collections.expanded import ExpandedFiles
 from svc.assistant.collections.expanding import UNPACKING_MODULE, Expansion
@@ -68,19 +48,15 @@ from svc.assistant.findings import (
     NamesSeen,
     Progress,
     ToolEvent,
-    kind_of,
     with_facts,
 )
 from svc.assistant.instruction_text.answer import distinct
-from svc.assistant.sigma.engine import Rule
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
 from svc.assistant.skills.events.asked.findings import AskedRecords
-from svc.assistant.skills.events.findings import EventsSummary
 from svc.assistant.skills.skill import Picture, Skill
-from svc.assistant.spool import SpoolWriter, collected, of_kind
+from svc.assistant.spool import SpoolWriter, collected
 from svc.assistant.turn import Answer, Assistant, Exchange, Step, ToolCluster, Turn, WorkerLoad
 from svc.assistant.workers.job import JobEnd
-from svc.assistant.workers.mentions import mentioning_lines
 from svc.assistant.workers.payer import heed_stop, stop_reason
 from svc.assistant.workers.pool import Job, Workers
 from svc.assistant.workers.threads import in_thread
@@ -149,9 +125,14 @@ class Analyst(Assistant):
         """
         language = await in_thread(_language_of, turn)
         turn = msgspec.structs.replace(turn, language=language)
+        asked = await in_thread(_in_english, turn)
         if kind := polite_kind(turn.prompt):
             yield Answer(markdown=polite_reply(kind, language) + "\n", status=AnswerStatus.ANSWERED)
             return
+        said = (
+            notice(language) if asked.language == language else f"{notice(language)} {read_as(asked.prompt, language)}"
+        )
+        turn = asked
         async with aclosing(self._with_earlier_findings(turn)) as items:
             async for item in items:
                 if isinstance(item, Step):
@@ -176,7 +157,7 @@ class Analyst(Assistant):
             async for step in steps:
                 read |= _files_of(step)
                 if requested.format is AnswerFormat.PROSE:
-                    yield _with_notice(_with_remark(step, gone, _unused(turn, read or known)), language)
+                    yield _with_notice(_with_remark(step, gone, _unused(turn, read or known)), said)
                 else:
                     yield step
 
@@ -521,34 +502,7 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
     examined = _examined(results)
     everything = collected(*(result.findings for result in examined))
     findings = collected(one for one in everything if not isinstance(one.facts, AskedRecords))
-    read_as = _read_as(examined, everything)
-    searched = render.searched(examined)
-    rules, events = matchable_rules(findings)
-    lines = mentioning_lines(plan.files, named_values(plan.clauses, findings))
-    particulars: dict[Clause, Particular] = {}
-    for clause in plan.clauses if examined else ():
-        answer_of = partial(answered, clause, findings, rules, events=events, lines=lines)
-        left_out = [gap for result in examined for gap in result.left_out]
-        particular = (
-            without_days(clause, left_out)
-            or of_unread(clause, read_as, [name for result in examined for name in result.inputs])
-            or of_validity(clause, findings)
-            or of_name(clause, everything, rules, events, searched)
-            or _plain_answer(clause, findings, rules, events)
-            or of_records(clause, everything, is_whole=True)
-            or of_behaviour(clause, findings)
-            or of_host(clause, findings)
-            or of_events(clause, findings, rules, events)
-            or for_clause(clause, answer_of, [result.skill for result in examined], findings)
-        )
-        if particular is None or particular.state is ClauseState.CANNOT_TELL:
-            particular = _from_records(clause, particular, examined, everything)
-        if particular is None and len(plan.clauses) > 1:
-            particular = unaddressed(clause, [result for result in examined if result.skill.name in clause.skills])
-        if particular is not None and particular.state is not ClauseState.ANSWERED:
-            particular = with_mentions(particular, everything)
-        if particular is not None:
-            particulars[clause] = particular
+    particulars = clause_answers(plan, examined, everything) if examined else {}
     contract = contract_of(
         results, plan.clauses, list(particulars.values()), plan.files, plan.unread, has_paste=plan.has_paste
     )
@@ -568,37 +522,10 @@ def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
     return _Outcomes(contract, tuple(filter(None, sentences)))
 
 
-def _from_records(
-    clause: Clause, open_answer: Particular | None, examined: Sequence[SkillResult], findings: Sequence[AnyFinding]
-) -> Particular | None:
-    """What the records tell of a clause that no finding answers, or else that they do not state it."""
-    is_log = all(result.skill.name == EVENTS for result in examined)
-    absent = of_absent(clause, findings) if is_log else None
-    of_findings = [one for one in findings if not isinstance(one.facts, AskedRecords)]
-    return of_records(clause, findings, is_whole=False) or absent or open_answer or of_account(clause, of_findings)
-
-
 def _examined(results: Sequence[SkillResult]) -> list[SkillResult]:
     """What was examined for the question; if nothing was, the logs that were read instead."""
     read = [result for result in results if result.is_examined]
     return [one for one in read if not one.is_fallback] or [one for one in read if one.skill.name == EVENTS]
-
-
-def _plain_answer(
-    clause: Clause, findings: Sequence[AnyFinding], rules: Sequence[Rule], events: str
-) -> Particular | None:
-    """The answer to what every log can be asked, if what was found answers it."""
-    found = of_events(clause, findings, rules, events) if is_plain(clause.english) else None
-    return found if found is not None and found.state is ClauseState.ANSWERED else None
-
-
-def _read_as(results: Sequence[SkillResult], findings: Sequence[AnyFinding]) -> list[str]:
-    """What shows which kinds of evidence were read: names, forms, columns and kinds of events."""
-    forms = [f"{name} {one.read_as} {result.skill.title}" for result in results for name, one in result.coverage]
-    for found in with_facts(of_kind(findings, kind_of(EventsSummary)), EventsSummary):
-        forms += found.facts.columns
-        forms += [f"{one.product} {one.service} {one.category}" for one in found.facts.by_log_source]
-    return forms
 
 
 def _understood(results: Sequence[SkillResult]) -> set[str]:
@@ -740,9 +667,24 @@ def _language_of(turn: Turn) -> str:
     return question_language(question_of(turn.prompt), turn.language)
 
 
-def _with_notice(step: Step | Answer, language: str) -> Step | Answer:
+def _in_english(turn: Turn) -> Turn:
+    """The turn with its question in English words, if these say more than what is known of the question otherwise."""
+    question = question_of(turn.prompt)
+    if not is_foreign(turn.language):
+        spelled = respelled(question)
+        return (
+            msgspec.structs.replace(turn, prompt=turn.prompt.replace(question, spelled, 1))
+            if spelled != question
+            else turn
+        )
+    english = english_question(question, turn.language)
+    if not english:
+        return turn
+    return msgspec.structs.replace(turn, prompt=turn.prompt.replace(question, english, 1), language="en")
+
+
+def _with_notice(step: Step | Answer, text: str) -> Step | Answer:
     """The answer below a sentence in the question's language that says that it is in English."""
-    text = notice(language)
     if not isinstance(step, Answer) or not text:
         return step
     return msgspec.structs.replace(step, markdown=f"*{text}*\n\n{step.markdown}")

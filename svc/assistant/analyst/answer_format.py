@@ -61,6 +61,8 @@ def requested_format(prompt: str, instructions: str = "") -> RequestedFormat:
 def _format_of_prompt(prompt: str) -> RequestedFormat:
     if form := _bare_form(prompt):
         return RequestedFormat(prompt="", format=AnswerFormat(form))
+    if (after := _after_colon(prompt)) is not None:
+        return after
     separated = separate(prompt)
     requested = read_format(separated.instructions).with_prompt(separated.prompt)
     if requested.is_given and separated.prompt.strip():
@@ -70,6 +72,20 @@ def _format_of_prompt(prompt: str) -> RequestedFormat:
         return inline
     named = _trailing_form(prompt if requested.is_given else separated.prompt)
     return named if named.is_given or not requested.is_given else requested
+
+
+def _after_colon(prompt: str) -> RequestedFormat | None:
+    """The form of "one sentence for my boss: was data taken?", with the question behind the colon."""
+    head, colon, question = prompt.strip().partition(": ")
+    if not colon or "\n" in prompt.strip() or len(prompt) > _BARE_CHARS or not _ASKS.match(question):
+        return None
+    form = read_format(head)
+    return form.with_prompt(question) if form.format is AnswerFormat.SENTENCES else None
+
+
+_ASKS = re.compile(
+    r"\W*(?:was|were|is|are|did|do|does|has|have|had|can|could|who|what|which|where|when|how|why|any)\b", re.IGNORECASE
+)
 
 
 def _bare_form(prompt: str) -> str:

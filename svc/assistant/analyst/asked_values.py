@@ -14,6 +14,7 @@ from typing import cast
 import msgspec
 
 from svc.assistant.analyst.plan import question_of
+from svc.assistant.analyst.questions.things import SUMMARIES
 from svc.assistant.analyst.yes_or_no import decide, is_yes_no_question
 from svc.assistant.findings import AnyFinding, Severity, columns
 from svc.assistant.skills.skill import Skill
@@ -140,9 +141,13 @@ def normalize(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "_", split.lower().replace("att&ck", "attack")).strip("_")
 
 
+_SEARCHES = SUMMARIES | {"beacon_search", "proxy_summary"}
+"""Kinds that say how far something was searched, and are there although nothing was found."""
+
+
 def main_findings(skill: Skill, findings: Sequence[AnyFinding]) -> Sequence[AnyFinding]:
-    """The findings of the first of the skill's kinds that occurs."""
-    for kind in skill.kinds:
+    """The findings of the first of the skill's kinds that occurs; summaries only if nothing else does."""
+    for kind in [kind for kind in skill.kinds if kind not in _SEARCHES] + list(skill.kinds):
         if found := of_kind(findings, kind):
             return found
     return []

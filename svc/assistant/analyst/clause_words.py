@@ -24,10 +24,19 @@ server shall short should show shown sign signs simple some somebody someone som
 story such summary sure system take taken tell than thank thanks that the their them then there these they thing things
 think this those thought thoughts through time times too understand until upon urgent use used user using very via walk
 want was way were what whats when where whether which while who whose why will with within without word words worry
-would you your answer check end
+would you your answer check end ins ons only
 """
 _COMMON = frozenset(_COMMON_WORDS.split())
-_SYNONYMS = {"wip": "clear", "eras": "clear", "purg": "clear", "disabl": "stop", "steal": "dump", "stol": "dump"}
+_SYNONYMS = {
+    "wip": "clear",
+    "eras": "clear",
+    "purg": "clear",
+    "disabl": "stop",
+    "auth": "authentic",
+    "administrator": "admin",
+    "steal": "dump",
+    "stol": "dump",
+}
 _PLACE = re.compile(r"\b(?:in|on|from|of|by|within) (?:the|this|these|that|my|our|any)(?: \w+)? \w+", re.IGNORECASE)
 _OBJECTS = frozenset(
     {"event", "events", "file", "files", "log", "logs", "network", "record", "records", "user", "users"}

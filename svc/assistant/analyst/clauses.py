@@ -30,7 +30,7 @@ ASKS = re.compile(
     r"\b(?:what|which|who|whose|whom|where|when|why|how|is|are|was|were|am|do|does|did|has|have|had|can|could|should"
     r"|any|anything|tell|say|check|inspect|triage|read|look|show|list|find|explain|review|analy[sz]e|examine|extract"
     r"|summari[sz]e|identify|describe|investigate|report|determine|count|score|rate|map|decode|classify|give|name"
-    r"|assess|evaluate|confirm|verify|search|hunt|compare|need|want)\b",
+    r"|assess|evaluate|confirm|verify|search|hunt|compare|need|want)\b|\A\W*(?:only|just)\b",
     re.IGNORECASE,
 )
 """Words with which a part of a question asks something."""
@@ -57,7 +57,9 @@ _RUN_ON = re.compile(
 """Before a question that has its own verb: "who got in which ips are external"."""
 _TERMS = re.compile(r"(?:c2|ipv[46]|md5|sha-?\d{1,3}|base64|utf-?8)(?:-\w{1,40})?", re.IGNORECASE)  # no names
 _FRAGMENT = re.compile(
-    r"\W*(?:(?:by|from|to|at|on|with|since|for) )?(?:whom?|where|when|what|why|how|which)(?: many)?(?: \w+)?\W*",
+    r"\W*(?:and )?(?:(?:by|from|to|at|on|with|since|for|as|in|via|over|under|through|of) )?"
+    r"(?:whom?|where|when|what|why|how|which)(?: (?:many|often|long|much))?(?: [\w-]+)?\W*"
+    r"|\W*(?:and )?(?:by|from|to|at|on|with|as|in|via|over|under|through|of|for) (?:which|what) [\w-]+(?: [\w-]+)?\W*",
     re.IGNORECASE,
 )  # "by whom", "which accounts": asks about the clause before it
 _LINES_WITH = re.compile(
@@ -210,7 +212,8 @@ def _is_bare(text: str) -> bool:
 
 
 def particular_names(text: str) -> list[str]:
-    """Addresses, file names, accounts and quoted words in a clause, as evidence may contain them."""
+    """Addresses, file names, accounts and quoted words in a clause, as evidence may contain them; no times of day."""
+    text = without_time(text) if window_of(text) else text
     found = [(match[1] or match[2]).strip(".,:;?!").replace("[.]", ".") for match in _NAMES.finditer(spaced(text))]
     found = [name for name in found if not _TERMS.fullmatch(name)]
     found += [match[1].rstrip(".") for match in _LINES_WITH.finditer(text) if content_words(match[1])]

@@ -12,9 +12,14 @@ from functools import cache
 
 import msgspec
 
+from svc.assistant.analyst.questions.time_words import window_of
+from svc.assistant.analyst.questions.translated import parts_asked, translated
 from svc.assistant.knowledge import load
+from svc.untrusted.characters import on_one_line
+from svc.untrusted.markup import code_span
 
 YES_OR_NO = "yes or no"  # stands for a question of another language that yes or no answers
+MAX_READ_AS = 200
 MAX_CHARS = 2_000  # of a text whose language is recognized
 _ENGLISH = "en"
 _JAPANESE = re.compile(r"[\u3040-\u30ff]|(?:(?<=\s)|\A)[\u4e00-\u9fff]")
@@ -27,7 +32,9 @@ _LETTERS = {"de": re.compile(r"[äöüß]"), "fr": re.compile(r"[àâçèêëî�
 
 
 class _Words(msgspec.Struct, frozen=True):
-    """``notices``: by language, the sentence above an answer. ``questions``: by language, pattern to English words.
+    """``notices``: by language, the sentence above an answer; ``understood``: how one begins that gives the question in
+    English; ``typing_errors``: English words by how they are mistyped. ``questions``: by language, pattern to English
+    words.
 
     ``function_words``: by language, common words. ``interrogatives``: by language, a pattern of the words that ask for
     more than yes or no.
@@ -37,6 +44,8 @@ class _Words(msgspec.Struct, frozen=True):
     version: str
     date: date
     notices: dict[str, str]
+    understood: dict[str, str]
+    typing_errors: dict[str, str]
     function_words: dict[str, str]
     questions: dict[str, dict[str, str]]
     interrogatives: dict[str, str]
@@ -90,6 +99,35 @@ def notice(language: str) -> str:
     return _words().notices.get(base_language(language), "")
 
 
+def read_as(english: str, language: str) -> str:
+    """The sentence, in the question's language, that says in which English words the question was understood."""
+    start = _words().understood[base_language(language)]
+    return f"{start} {code_span(on_one_line(english), limit=MAX_READ_AS)}."
+
+
+def english_question(question: str, language: str) -> str:
+    """The question in English words, if these say more of it than the known patterns do; "" otherwise.
+
+    Patterns know whole questions that are often asked, such as whether anyone got in. Words know each part of a
+    question: all of several clauses, times, values.
+    """
+    if not is_foreign(language):
+        return ""
+    english = translated(question, language)
+    asks = parts_asked(question, language)
+    is_known = _is_asking(question, language)
+    return english if english and (asks > 1 or not is_known or window_of(english)) else ""
+
+
+def respelled(question: str) -> str:
+    """Correct the commonest typing errors of an English question, because a question word decides what is answered."""
+    errors = _words().typing_errors
+    return _LONE_WORD.sub(lambda found: errors.get(found[0].lower(), found[0]), question)
+
+
+_LONE_WORD = re.compile(r"(?<![\w@.\\/-])[A-Za-z]{3,14}(?![\w@\\/-]|\.\w)")  # no part of a name
+
+
 def spaced(text: str) -> str:
     """The text with a space between names and Japanese words, which are written without spaces."""
     return _BESIDE_JAPANESE.sub(" ", text)
@@ -122,11 +160,21 @@ def pieces(question: str, language: str) -> list[str]:
     found: list[str] = []
     for part in filter(str.strip, _PART_END.split(question)):
         text = part.strip()
-        if found and not (_is_asking(text, language) and _is_asking(found[-1], language)):
+        if found and not (_asks(text, language) and _asks(found[-1], language)):
             found[-1] = f"{found[-1]} {text}"
         else:
             found.append(text)
     return [text if text.endswith(("?", "？")) else f"{text}{ending}" for text in found]  # noqa: RUF001
+
+
+def _asks(text: str, language: str) -> bool:
+    """Whether a part asks something by itself, known or not: the answer must name a part that is not understood."""
+    asked = _words().interrogatives[base_language(language)]
+    is_long = len(text) >= _LEAST_CHARS and (language == "ja" or len(text.split()) >= _LEAST_WORDS)
+    return _is_asking(text, language) or (is_long and re.search(asked, text, re.IGNORECASE) is not None)
+
+
+_LEAST_CHARS, _LEAST_WORDS = 6, 3
 
 
 def _is_asking(text: str, language: str) -> bool:

@@ -15,28 +15,44 @@ import msgspec
 from svc.assistant.analyst.clause_words import GENERAL_WORDS, content_words, objects, stems
 from svc.assistant.analyst.clauses import CLAUSE_CHARS, Clause, ClauseKind, ClauseState, particular_names
 from svc.assistant.analyst.questions.behaviours import searched_for
-from svc.assistant.analyst.questions.event_answers import event_answer
+from svc.assistant.analyst.questions.comparisons import comparison_answer
+from svc.assistant.analyst.questions.event_answers import TARGET_NOT_STATED, event_answer
 from svc.assistant.analyst.questions.event_subjects import EventSubject
+from svc.assistant.analyst.questions.inputs import both_answer, inputs_answer
+from svc.assistant.analyst.questions.levels import level_answer
+from svc.assistant.analyst.questions.orders import order_answer
 from svc.assistant.analyst.questions.places import place_answer
-from svc.assistant.analyst.questions.record_answers import absent_columns, mentions_of, record_answer
+from svc.assistant.analyst.questions.record_answers import (
+    absent_columns,
+    mentions_of,
+    nobody_stated,
+    record_answer,
+    targets_of,
+)
+from svc.assistant.analyst.questions.record_questions import refers_back
+from svc.assistant.analyst.questions.relations import relation_answer
 from svc.assistant.analyst.questions.states import is_negated, is_past, recorded, unknown_state
 from svc.assistant.analyst.questions.tactics import tactic_answer
 from svc.assistant.analyst.questions.things import SUMMARIES
-from svc.assistant.analyst.questions.time_words import window_of
+from svc.assistant.analyst.questions.time_words import window_of, without_time
+from svc.assistant.analyst.questions.traffic import traffic_answer
 from svc.assistant.analyst.questions.unread import unread_answer
+from svc.assistant.analyst.questions.unsuccessful import unsuccessful_answer
 from svc.assistant.analyst.topics import Topic, accounts_in, is_of, topic_of, unknown_person
 from svc.assistant.findings import AnyFinding, Severity, columns, kind_of, with_facts
 from svc.assistant.knowledge.attack_names import attack_name
-from svc.assistant.log_readers.time_window import WITHOUT_DAY
+from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
 from svc.assistant.sigma.engine import LogSource, Rule
 from svc.assistant.sigma.tables import load_rules
 from svc.assistant.skills.catalogue import section_of, skill_named
 from svc.assistant.skills.events.findings import EventsSummary, RuleHit, Timeline
 from svc.assistant.skills.host_artefacts.circumstances import circumstances_of
-from svc.assistant.skills.host_artefacts.findings import HostSummary
+from svc.assistant.skills.host_artefacts.findings import HostActivity, HostSummary
 from svc.assistant.skills.indicators.intel.validity import validity
+from svc.assistant.skills.pcap.findings import PcapSummary
 from svc.assistant.skills.skill import Skill
 from svc.assistant.spool import collected, of_kind, worst_first
+from svc.assistant.workers.mentions import DOMAIN
 from svc.untrusted.markup import code_span, escape, plural
 
 NOTABLE = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
@@ -58,6 +74,13 @@ class Particular(msgspec.Struct, frozen=True, kw_only=True):
     sentence: str
     state: ClauseState
     reason: str = ""
+    is_mention: bool = False
+    """Whether it only says which findings mention a value that the clause names."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the records may answer it better."""
+        return self.state is ClauseState.CANNOT_TELL or self.is_mention
 
 
 def matchable_rules(findings: Sequence[AnyFinding]) -> tuple[list[Rule], str]:
@@ -167,19 +190,98 @@ def of_records(clause: Clause, findings: Sequence[AnyFinding], *, is_whole: bool
     said = record_answer(clause.text, findings)
     if said is None or said[1] < is_whole:
         return None
-    return Particular(clause=clause, sentence=said[0], state=ClauseState.ANSWERED)
+    is_told = not said[0].startswith("**Cannot tell")
+    state = ClauseState.ANSWERED if is_told else ClauseState.CANNOT_TELL
+    return Particular(clause=clause, sentence=said[0], state=state, reason="" if is_told else "no record states it")
+
+
+def of_inputs(
+    clause: Clause, unread: Mapping[str, str], findings: Sequence[AnyFinding], read: Sequence[str]
+) -> Particular | None:
+    """The answer to a clause about the inputs themselves; None for any other clause."""
+    names = particular_names(clause.text)
+    sentence = inputs_answer(clause.text, unread, read) or both_answer(clause.text, names, findings, read)
+    if not sentence:
+        return None
+    is_told = not sentence.startswith("**Cannot tell")
+    state = ClauseState.ANSWERED if is_told else ClauseState.CANNOT_TELL
+    return Particular(clause=clause, sentence=sentence, state=state, reason="" if is_told else "no finding tells it")
+
+
+def of_form(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
+    """The answer to a clause whose form says what can answer it: an order, a comparison, a relation, a rating.
+
+    What mentions the values of such a clause does not answer it. None for any other clause.
+    """
+    text = clause.text
+    if sentence := (
+        level_answer(text, findings) or unsuccessful_answer(text, findings) or traffic_answer(text, findings)
+    ):
+        return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
+    told = order_answer(text, findings) or comparison_answer(text, findings) or relation_answer(text, findings)
+    if told is None:
+        return None
+    sentence, is_known = told
+    state = ClauseState.ANSWERED if is_known else ClauseState.CANNOT_TELL
+    return Particular(clause=clause, sentence=sentence, state=state, reason="" if is_known else "no record states it")
 
 
 def of_absent(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
     """That no record states what a clause asks for.
 
-    None if a record does, if the clause asks for no column, or if it names a value: then it is answered with the places
-    where that value is found.
+    None if a record does, or if the clause asks for no column.
     """
-    sentence = "" if names_in(clause, findings) else absent_columns(clause.text, findings)
+    sentence = absent_columns(clause.text, findings)
     if not sentence:
         return None
     return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason="no record states it")
+
+
+def with_targets(particular: Particular, findings: Sequence[AnyFinding]) -> Particular:
+    """An answer that no finding states to whom something was done, with the accounts that the records name for it."""
+    if not particular.sentence.endswith(TARGET_NOT_STATED):
+        return particular
+    targets = targets_of(particular.clause.text, findings)
+    told = f" The records name as the account: {targets}." if targets else TARGET_NOT_STATED
+    return msgspec.structs.replace(particular, sentence=particular.sentence.removesuffix(TARGET_NOT_STATED) + told)
+
+
+_OF_ALL = "This is about all that was read, not only what the question before it asks for."
+
+
+def of_everything(particular: Particular, findings: Sequence[AnyFinding]) -> Particular:
+    """The answer to a clause that refers to the one before it, with the remark that it is about all that was read.
+
+    Not if the records of the clause before it answer it, nor if it is not answered.
+    """
+    text = particular.clause.text
+    if particular.state is not ClauseState.ANSWERED or not refers_back(text):
+        return particular
+    said = record_answer(text, findings)
+    if said is not None and said[0] == particular.sentence:
+        return particular
+    return msgspec.structs.replace(
+        particular,
+        sentence=f"{particular.sentence} {_OF_ALL}",
+        state=ClauseState.PARTLY_ANSWERED,
+        reason="what it refers to was not found in the records",
+    )
+
+
+def without_account(particular: Particular, findings: Sequence[AnyFinding]) -> Particular:
+    """An answer from findings to "who ran it", if neither they nor the records state an account."""
+    if particular.state is not ClauseState.ANSWERED or " by `" in particular.sentence:
+        return particular
+    if not particular.sentence.startswith("**Found:**") or not (
+        absent := nobody_stated(particular.clause.text, findings)
+    ):
+        return particular
+    return msgspec.structs.replace(
+        particular,
+        sentence=f"{absent} {particular.sentence}",
+        state=ClauseState.PARTLY_ANSWERED,
+        reason="no record states an account",
+    )
 
 
 def with_mentions(particular: Particular, findings: Sequence[AnyFinding]) -> Particular:
@@ -223,12 +325,30 @@ def of_host(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None
     """What a host artefact records about a clause; None if the clause asks nothing that it records."""
     if clause.kind is ClauseKind.OPEN and not circumstances_of(clause.english):
         return None
-    sentence = section_of(skill_named(_HOST)).told(clause.english, findings)
+    window = TimeWindow(**window_of(clause.english))
+    kept = findings if window.is_whole else collected(_in_window(one, window) for one in findings)
+    asked = without_time(clause.english) if not window.is_whole else clause.english
+    sentence = section_of(skill_named(_HOST)).told(asked, kept)
     if not sentence:
         return None
+    if not window.is_whole:
+        sentence += f" Only records {window.words} are counted, in the artefact's own time."
     is_told = not sentence.startswith("**Cannot tell")
     state = ClauseState.ANSWERED if is_told else ClauseState.CANNOT_TELL
     return Particular(clause=clause, sentence=sentence, state=state, reason="" if is_told else "it is not recorded")
+
+
+def _in_window(finding: AnyFinding, window: TimeWindow) -> AnyFinding:
+    """The finding with those of its rows whose time is in a part of the day."""
+    facts = finding.facts
+    if not isinstance(facts, HostActivity):
+        return finding
+    rows = [row for row in facts.rows if row.time and window.has(row.time)]
+    times = sorted(row.time for row in rows)
+    kept = msgspec.structs.replace(
+        facts, rows=rows, count=len(rows), first=times[0] if times else None, last=times[-1] if times else None
+    )
+    return msgspec.structs.replace(finding, facts=kept)
 
 
 def of_validity(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
@@ -261,14 +381,19 @@ def of_behaviour(clause: Clause, findings: Sequence[AnyFinding]) -> Particular |
     return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason=reason)
 
 
-_ASKS_ACCOUNT = re.compile(r"\b(?:which|what) (?:users?|accounts?|persons?|employees?)\b", re.IGNORECASE)
+_ASKS_ACCOUNT = re.compile(
+    r"\b(?:which|what) (?:users?|accounts?|persons?|employees?)\b|\bwho\b[^?]{0,20}\b(?:logged|signed|account)\b",
+    re.IGNORECASE,
+)
 
-_ACCOUNT_COLUMNS = ("account", "accounts", "user", "actor", "principal", "owner", "success_accounts")
+_ACCOUNT_COLUMNS = (
+    "account", "accounts", "user", "users", "identity", "actor", "principal", "owner", "success_accounts",
+)  # fmt: skip
 
 
 def of_account(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
     """That nothing in a log names the account that a clause asks for; None for other clauses, or if anything does."""
-    if not _ASKS_ACCOUNT.search(clause.english) or not of_kind(findings, kind_of(EventsSummary)):
+    if not _ASKS_ACCOUNT.search(clause.english) or not of_kind(findings, *map(kind_of, (EventsSummary, PcapSummary))):
         return None
     if any(columns(one).get(key) for one in findings for key in _ACCOUNT_COLUMNS):
         return None
@@ -441,7 +566,19 @@ def _mentioned(
 ) -> Particular:
     """That a finding mentions an address does not say what was asked about it."""
     listed = ", ".join(code_span(name, limit=80) for name in names[:NAMED])
+    if _FIGURE.search(clause.english) and not clause.is_yes_no:
+        reason = "no finding states it"
+        quoted, counted = code_span(clause.text, limit=CLAUSE_CHARS), plural(len(matching), "finding")
+        return Particular(
+            clause=clause,
+            sentence=f"**Cannot tell** {quoted}: {reason}. {counted} about {listed}: {_listed(matching)}.",
+            state=ClauseState.CANNOT_TELL,
+            reason=reason,
+            is_mention=True,
+        )
     lead = "**Possibly:**" if clause.is_yes_no else "**Found:**"
+    if clause.is_yes_no and not any(finding.severity in NOTABLE for finding in matching):
+        lead = f"**Cannot tell** {code_span(clause.text, limit=CLAUSE_CHARS)}: no finding says so."
     state = ClauseState.PARTLY_ANSWERED if clause.is_yes_no else ClauseState.ANSWERED
     reason = "the findings mention it, but may not answer the question" if clause.is_yes_no else ""
     sentence = f"{lead} {plural(len(matching), 'finding')} about {listed}: {_listed(matching)}."
@@ -452,7 +589,11 @@ def _mentioned(
         sentence=sentence + _times(clause, matching),
         state=state,
         reason=reason,
+        is_mention=True,
     )
+
+
+_FIGURE = re.compile(r"\bhow (?:long|many|much|often|big|far)\b|\bwhy\b", re.IGNORECASE)
 
 
 def _times(clause: Clause, matching: Sequence[AnyFinding]) -> str:
@@ -511,7 +652,7 @@ def _shown(findings: Sequence[AnyFinding]) -> str:
     return f" Evidence: {'; '.join(excerpts)}." if excerpts else ""
 
 
-EXCERPT_CHARS = 240
+EXCERPT_CHARS = 400
 _SERIES = "activity_by_source"
 _HOST = "host_artefacts"
 _OF_QUESTION = kind_of(HostSummary)  # holds words of the question, which say nothing about the evidence
@@ -549,7 +690,8 @@ def _mentions_all(finding: AnyFinding, words: Sequence[str]) -> bool:
 
 
 def _mentions(text: str, name: str) -> bool:
-    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", text) is not None
+    before = r"\w-" if DOMAIN.fullmatch(name) else r"\w.-"  # the names below a domain are of it, too
+    return re.search(rf"(?<![{before}]){re.escape(name)}(?![\w-]|\.\w)", text) is not None
 
 
 def _is_about(text: str, stemmed: frozenset[str]) -> bool:

@@ -25,7 +25,9 @@ from svc.assistant.analyst.matching import (
     is_readable,
     reads,
 )
+from svc.assistant.analyst.questions.comparisons import comparison_of
 from svc.assistant.analyst.questions.event_answers import asks_about_events
+from svc.assistant.analyst.questions.orders import order_of
 from svc.assistant.analyst.questions.record_questions import RECORDS, encoded, record_questions
 from svc.assistant.analyst.questions.states import asks_state, is_negated, is_polar
 from svc.assistant.analyst.questions.subjects import (
@@ -298,10 +300,15 @@ _LOGIN_TEXTS = frozenset({"authlog", "syslog", "journal", "log", "txt"})
 def _is_about_events(question: Question, named: Sequence[SkillCandidate]) -> bool:
     """Whether logs are read as events, too; logins are in logs of every kind."""
     names = {one.skill.name for one in named}
-    if _LOGINS in names and names <= {_LOGINS, EVENTS}:
+    if _LOGINS in names and names <= {_LOGINS, EVENTS} and not _has_sides(question):
         return any(file.label not in _LOGIN_TEXTS for file in _current(question.files, question))
     is_asked = RECORDS in question.options or tactic_of(question.text) is not None
     return is_asked or asks_about_events(question.glossed)
+
+
+def _has_sides(question: Question) -> bool:
+    """Whether a question compares two things, or asks for their order: each is looked for in the records."""
+    return order_of(question.text) is not None or comparison_of(question.text) is not None
 
 
 _TABLES = frozenset({"csv", "tsv", "jsonl", "json"})
@@ -320,7 +327,11 @@ def _with_events(skills: Sequence[PlannedSkill], question: Question) -> list[Pla
     names = {file.name for file in logs}
     others = [one for one in skills if one.skill.name not in _OF_TEXTS or names.isdisjoint(c.name for c in one.calls)]
     planned = merged(others, by_files(logs, question))
-    rows = [file for file in asked if file.name not in names and not any(_is_named_for(one, file) for one in skills)]
+    rows = [
+        file
+        for file in asked
+        if file.name not in names and (_has_sides(question) or not any(_is_named_for(one, file) for one in skills))
+    ]
     return merged(planned, [_plan_skill(events, rows, question, "its records are asked for")] if rows else [])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -40,6 +41,19 @@ ReadItem = Event | Gap | Unread | ReadAs
 def ended_early(content: BinaryIO) -> bool:
     """Return whether the content goes on after its end: the time for reading it is up, or its reading was stopped."""
     return bool(getattr(content, "ended_early", False))
+
+
+_LONE_CR = re.compile(
+    r"\r+(?=(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}-\d\d-\d\d[ T]|\{\"|\d{1,3}(?:\.\d{1,3}){3} ))"
+)
+
+
+def at_lone_cr(line: str) -> list[str]:
+    """A line in parts, if one begins as a log line does behind a CR without LF: some programs end lines so.
+
+    Such a line would otherwise be hidden in the one before it. Elsewhere a CR is left as it is: it may be in a message.
+    """
+    return _LONE_CR.split(line) if "\r" in line else [line]
 
 
 def split_lines(text: str) -> list[str]:
@@ -147,7 +161,8 @@ class Lines:
             text = raw.decode("utf-8", errors="replace").rstrip("\r\n")
             self._number, self.offset = number, offset
             if text:
-                yield number, at, text
+                for line in at_lone_cr(text):
+                    yield number, at, line
 
     def _wide(self) -> Iterator[tuple[int, int, str]]:
         offset = 2

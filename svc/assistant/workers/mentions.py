@@ -104,5 +104,10 @@ def _text(count: int, lines: int, part: str, first: str) -> str:
     return f"{count:,} of {plural(lines, 'line')}{part} {'mentions' if count == 1 else 'mention'} it, first {first}"
 
 
+DOMAIN = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63}){0,6}\.[a-z]{2,}", re.IGNORECASE)
+"""A name that may be a domain: it is mentioned by the names below it, too."""
+
+
 def _pattern(name: str) -> re.Pattern[bytes]:
-    return re.compile(rb"(?<![\w.-])" + re.escape(name.encode()) + rb"(?![\w-]|\.\w)", re.IGNORECASE)
+    before = rb"(?<![\w-])" if DOMAIN.fullmatch(name) else rb"(?<![\w.-])"
+    return re.compile(before + re.escape(name.encode()) + rb"(?![\w-]|\.\w)", re.IGNORECASE)

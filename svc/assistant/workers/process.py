@@ -35,6 +35,7 @@ from svc.assistant import knowledge
 from svc.assistant.file_types.signatures import starts_as
 from svc.assistant.findings import Coverage, Finding, Gap, InputKind, Progress, ToolEvent
 from svc.assistant.instruction_text.scan import Scanner
+from svc.assistant.log_readers.lines import at_lone_cr
 from svc.assistant.log_readers.parts import LinesSoFar, Part, PartLines
 from svc.assistant.workers import own_limits
 from svc.assistant.workers.counted_file import open_counted
@@ -489,7 +490,7 @@ class _InputFile:
                 self._first_long = self._first_long or number
                 while total <= MAX_UNPACKED_BYTES and (rest := self._line()) and not rest.endswith(b"\n"):
                     total += len(rest)
-            yield raw.decode(self._encoding, errors="replace").rstrip("\r\n")
+            yield from at_lone_cr(raw.decode(self._encoding, errors="replace").rstrip("\r\n"))
             if self.is_packed and total > MAX_UNPACKED_BYTES:
                 self._cut(f"only the first {MAX_UNPACKED_BYTES:,} decompressed bytes ({number:,} lines) were examined")
                 return

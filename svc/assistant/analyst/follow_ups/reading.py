@@ -156,7 +156,8 @@ _EVIDENCE = _words(
     r"\bquotes?\b", r"\braw (?:lines?|log|data|events?)\b",
 )  # fmt: skip
 _NEXT = _words(
-    r"\bwhat(?:'s| is| comes| happens)? (?:next|now)\b", r"\bnext steps?\b", r"\bnext\W*\Z",
+    r"\bwhat(?:'s| is| comes| happens)? (?:next|now)\b", r"\bnext steps?\b", r"(?<!\bdo )\bnext\W*\Z",
+    r"\b(?:i|we|one) do next\b",
     r"\b(?:what|how) (?:should|can|must|shall|could|do|would|ought) (?:i|we|you|one|they|to)\b[^?\n]{0,40}\b(?:do"
     r"|respond|react|fix|stop|contain|check|look|act|proceed|mitigate|remediate|recommend|prevent|block"
     r"|investigate|start|handle)\b",

@@ -23,6 +23,7 @@ from svc.assistant.analyst.follow_ups.conversation import (
 )
 from svc.assistant.analyst.follow_ups.known import Known, known_of
 from svc.assistant.analyst.follow_ups.planned import lacks_disabled, names_new_task, planned_reply, skills_that_ran
+from svc.assistant.analyst.follow_ups.pronouns import with_person
 from svc.assistant.analyst.follow_ups.reading import MAX_CHARS, Ask, AskKind
 from svc.assistant.analyst.follow_ups.replies import accepted_logins, asks_for_logins, brief, reply_to
 from svc.assistant.analyst.follow_ups.scene import Scene, ShortAnswer, cannot_tell
@@ -90,6 +91,8 @@ async def further_question(turn: Turn, requested: RequestedFormat, tools: Tools)
     known = await in_thread(known_of, turn.history, turn.made_files)
     if known is None:
         return None
+    if (named := await in_thread(with_person, question, known)) != question:
+        requested, question = requested.with_prompt(named), named
     course = await in_thread(_course, question, turn, known)
     if is_form:
         is_whole = not question.strip() or (course.ask is not None and course.ask.kind is AskKind.SUMMARY)

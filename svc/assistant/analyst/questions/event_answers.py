@@ -33,6 +33,7 @@ from svc.assistant.spool import of_kind, worst_first
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, plural
 
+TARGET_NOT_STATED = " To whom it was done is not stated in what was read."
 SHOWN = 5  # findings or values in one answer
 _NOTABLE = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
 _HAPPENED = (LogGap, RuleHit, CloudCall, CloudLogin, UnixChange, UnusualLogin, ProductAlert, LogonSuccess)
@@ -157,8 +158,8 @@ def _of_subject(
     else:
         lead = "**Yes:**" if proven else "**Possibly:**"
     shown = (proven or found)[:SHOWN]
-    is_unnamed = asks_to_whom(text) and not any(_held(one.facts, "targets") for one in shown)
-    unnamed = " To whom it was done is not stated in what was read." if is_unnamed else ""
+    is_unnamed = asks_to_whom(text) and not any(_held(one.facts, "targets", "whom") for one in shown)
+    unnamed = TARGET_NOT_STATED if is_unnamed else ""
     return f"{lead} {_listed(proven or found)}.{unnamed}{subject.limit}", True
 
 

@@ -84,7 +84,7 @@ _NOT_PLACED = (
 )
 _TO_WHOM = re.compile(
     rf"\bwho (?:was|were|has been|had been|got|gets|gained|received|became|is now)\b{_NOT_PLACED}"
-    r"|\bwhose\b|\bto whom\b|\bon whom\b"
+    r"|\bwhose\b|\b(?:to|on|for) whom\b|\bfor (?:which|what) (?:\w+ )?(?:users?|accounts?|persons?)\b"
     r"|\b(?:which|what) (?:new )?(?:users?|accounts?|roles?|persons?|members?|employees?)"
     r" (?:was|were|has been|have been|got|gained|received|became)\b",
     re.IGNORECASE,

@@ -13,7 +13,7 @@ import msgspec
 
 from svc.assistant.analyst.clause_words import content_words
 from svc.assistant.analyst.questions.things import SUMMARIES
-from svc.assistant.findings import AnyFinding, Severity
+from svc.assistant.findings import AnyFinding, Severity, columns
 from svc.assistant.knowledge.attack_names import current_tactics, tactic_label, tactics_of
 from svc.assistant.sigma.engine import LogSource, Rule
 from svc.assistant.skills.events.findings import LogGap, RuleHit
@@ -202,11 +202,18 @@ def tactic_of(clause: str) -> NamedBehaviour | None:
     """What a clause asks for by a tactic or technique, if it asks for nothing else."""
     for one in ASKED:
         if (match := one.words.search(clause)) is not None:
-            rest = clause[: match.start()] + " " + clause[match.end() :]
+            rest = _AND_WHERE.sub(" ", clause[: match.start()] + " " + clause[match.end() :])
             if re.search(r"\b(?:who|when|where|which|what|why|how|explain|define)\b", rest, re.IGNORECASE):
                 return None
             return one if _FILLING.issuperset(content_words(rest)) else None
     return None
+
+
+_AND_WHERE = re.compile(
+    r",? (?:and|,) (?:(?:to|from|on|by|at) )?(?:where|whom|which (?:hosts?|machines?|users?|accounts?)|when|who)\W*\Z",
+    re.IGNORECASE,
+)
+"""What the findings that are listed state, too."""
 
 
 def tactic_answer(
@@ -254,9 +261,17 @@ SHOWN = 4
 
 
 def _listed(found: Sequence[AnyFinding]) -> str:
-    lines = dict.fromkeys(f"{code_span(one.title, limit=120)} ({one.severity.value}{_place(one)})" for one in found)
+    lines = dict.fromkeys(
+        f"{code_span(one.title, limit=120)} ({one.severity.value}{_hosts(one)}{_place(one)})" for one in found
+    )
     more = f"; {len(lines) - SHOWN:,} more" if len(lines) > SHOWN else ""
     return "; ".join(list(lines)[:SHOWN]) + more
+
+
+def _hosts(finding: AnyFinding) -> str:
+    named = columns(finding).get("hosts") or columns(finding).get("host") or ()
+    hosts = [named] if isinstance(named, str) else [str(one) for one in named] if isinstance(named, list) else []
+    return f", on {', '.join(code_span(host, limit=60) for host in hosts[:2])}" if hosts else ""
 
 
 def _place(finding: AnyFinding) -> str:

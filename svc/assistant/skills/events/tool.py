@@ -150,6 +150,10 @@ def _count_lines(content: BinaryIO) -> int:
     return lines + (last != b"\n")
 
 
+_DAMAGED_FORM = "EVTX"
+"""Its reader yields a gap for nothing but damage."""
+
+
 def _read(content: BinaryIO, items: Iterator[ReadItem], log: _LogAnalysis) -> Iterator[ToolEvent]:
     window, waiting, is_whole = log.window, log.waiting, log.window.is_whole
     size = BATCH if log.counts.count else FIRST_BATCH
@@ -157,6 +161,7 @@ def _read(content: BinaryIO, items: Iterator[ReadItem], log: _LogAnalysis) -> It
     for item in items:
         if not isinstance(item, Event):
             if isinstance(item, Gap):
+                log.is_cut |= log.reader.form == _DAMAGED_FORM  # what was not found may be in what is damaged
                 yield item
             else:
                 log.note(item)

@@ -13,6 +13,7 @@ from svc.untrusted.markup import code_span, escape, plural
 NAMED = 5  # rows in one sentence
 CELL_CHARS = 120
 WHEN, AS_WHOM = "when", "as whom"
+WHETHER_WORKED, BY_WHOM, WHETHER_OPENED = "whether it worked", "by whom", "whether it was opened"
 _ASKS = (
     (
         WHEN,
@@ -27,9 +28,33 @@ _ASKS = (
         AS_WHOM,
         re.compile(
             r"\b(?:as|under|with) (?:which|what|whose)\b|\bas who\w*\b|\bas root\b"
-            r"|\b(?:which|what) (?:user|account)\b[^?]{0,40}\b(?:run\w*|start\w*|execut\w*)\b"
+            r"|\b(?:which|what) (?:user|account)\b[^?]{0,40}\b(?:run\w*|ran|start\w*|execut\w*)\b"
             r"|\bwho\b[^?]{0,40}\brun(?:s|ning)? (?:it |this |that )?as\b",
             re.IGNORECASE,
+        ),
+    ),
+    (
+        WHETHER_WORKED,
+        re.compile(
+            r"\b(?:did|does|was|were|has|have)\b[^?]{1,60}\b(?:succeed\w*|success\w*|work(?:ed)?|complete(?:d)?"
+            r"|go through"
+            r"|fail(?:ed)?)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        BY_WHOM,
+        re.compile(
+            r"\bwho (?:has |had )?(?:added|created|made|installed|wrote|changed|edited|modified|set up|put|configured"
+            r")\b|\b(?:added|created|made|installed|written|changed|edited|modified|set up|configured) by"
+            r" (?:whom|who|which)\b",
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        WHETHER_OPENED,
+        re.compile(
+            r"\b(?:was|were|did|has|have)\b[^?]{1,60}\b(?:open(?:ed)?|execut\w+|launch\w*|run|started)\b", re.IGNORECASE
         ),
     ),
 )
@@ -71,7 +96,26 @@ def circumstances(
         told.append(_when(rows, listed, summary))
     if AS_WHOM in summary.asks and rows:
         told.append(_as_whom(rows, summary))
+    if not told:
+        told.append(_unrecorded(rows, listed, summary))
     return [one for one in told if one]
+
+
+def _unrecorded(rows: Sequence[ArtefactRow], listed: Mapping[str, HostActivity], summary: HostSummary) -> str:
+    """That an artefact cannot tell what is asked of its rows; "" if it may."""
+    has, form = listed.keys(), _form(summary)
+    if WHETHER_WORKED in summary.asks and has == {TraceKind.COMMAND}:
+        return f"Cannot tell: a {form} does not record whether a command succeeded. It records {_listed(rows)}."
+    if BY_WHOM in summary.asks and TraceKind.PERSISTS in has and any(row.where.startswith(_CRON) for row in rows):
+        return f"Cannot tell: a {form} does not record who made an entry. It records {_listed(rows)}."
+    downloads = [row for row in rows if row in listed[TraceKind.DOWNLOAD].rows] if TraceKind.DOWNLOAD in has else []
+    if WHETHER_OPENED in summary.asks and downloads and not has & {TraceKind.OPENED, TraceKind.RAN}:
+        return f"Cannot tell: a {form} does not record whether a download was opened. It records {_listed(downloads)}."
+    return ""
+
+
+def _listed(rows: Sequence[ArtefactRow]) -> str:
+    return f"{'; '.join(map(_what, rows[:NAMED]))}{_more(len(rows))}"
 
 
 def _of_signs(listed: Mapping[str, HostActivity], signs: Sequence[HostSign]) -> list[ArtefactRow]:

@@ -54,7 +54,13 @@ _TOPICS: tuple[tuple[tuple[TraceKind, ...], str], ...] = (
     ((TraceKind.CHANGED,), r"\bmodified\b|\bchanged\b|\boverwr\w*"),
     ((TraceKind.OPENED,), r"\bopen(?:ed|s)?\b|\brecent\w*|\bdocuments?\b|\baccessed\b"),
     ((TraceKind.SYSTEM,), r"\bboot\w*|\breboot\w*|\brestart\w*|\bshut\w*|\busb\b|\bdevices?\b|\bclock\b"),
-    ((TraceKind.NETWORK,), r"\brdp\b|\bremote desktop\b|\bnetwork\b|\bbytes\b|\bsent\b|\btraffic\b|\bupload\w*"),
+    (
+        (TraceKind.NETWORK,),
+        (
+            r"\brdp\b|\bremote desktop\b|\bnetwork\b|\bbytes\b|\bsent\b|\btraffic\b|\bupload\w*|\bexfil\w*"
+            r"|\b(?:copied|copy|sent|moved|taken|stolen|transferred)\b[^?]{0,20}\b(?:out|off|away|elsewhere|to where)\b"
+        ),
+    ),
     (
         (TraceKind.ACCOUNT, TraceKind.SETTING),
         r"\baccounts?\b|\bsettings?\b|\busers?\b|\buid\b|\bshells?\b|\bpasswords?\b|\bhash(?:es)?\b|\broot\b",

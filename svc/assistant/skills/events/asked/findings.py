@@ -33,6 +33,10 @@ class LargestRecord(msgspec.Struct, frozen=True, kw_only=True):
     destination: str
     account: str
     time: str
+    seconds: int | None = None
+    """How long it lasted, if the record states it, or a start and an end."""
+    values: list[RecordValue] = []
+    """What the question asks for beside the amount."""
 
 
 class AskedRecords(Facts, frozen=True, kw_only=True, tag="asked_records"):
@@ -46,12 +50,16 @@ class AskedRecords(Facts, frozen=True, kw_only=True, tag="asked_records"):
     """Those that the question is about."""
     words: list[str]
     """Words of the question that are in each of these records."""
+    is_any: bool = False
+    """Whether each record has one of ``words``, none all of them."""
     absent: list[str]
     """Words of the question that are in none of them."""
     first: str | None
     last: str | None
     values: list[RecordValue]
     """What the question asks for, the most frequent first."""
+    outcome: str = ""
+    """Only records with this outcome were asked for."""
     outcomes: list[RecordValue]
     """``allowed`` or ``blocked``, and what each record says itself."""
     amounts: list[RecordValue]

@@ -6,6 +6,7 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.asked.findings import LargestRecord, RecordValue
@@ -24,6 +25,8 @@ _RECEIVED = re.compile(
     r"|bytesin|obyt|destinationbytes|bytesrcv)$"
 )
 _SECONDS = re.compile(r"(?:^|\.)(?:duration|elapsedtime|durationseconds|sessionduration|td|flowage)$")
+_START = re.compile(r"(?:^|\.)(?:start|starttime|firstseen|sessionstart|flowstart|stime|ts)$")
+_END = re.compile(r"(?:^|\.)(?:end|endtime|lastseen|sessionend|flowend|etime|te)$")
 _MEASURES = {"sent": (_SENT, _TOTAL), "received": (_RECEIVED, _TOTAL), "seconds": (_SECONDS,)}
 _SOURCES = ("SourceIp", "src_ip", "c-ip", "IpAddress", "id.orig_h", "srcaddr", "clientip")
 _DESTINATIONS = ("DestinationIp", "dst_ip", "cs-host", "id.resp_h", "dstaddr", "dest_ip", "r-dns", "hostname", "c-uri")
@@ -39,8 +42,8 @@ class LargestRecords:
         self._by_source: Counter[str] = Counter()
         self._count = 0
 
-    def add(self, event: Event, named: Sequence[tuple[str, str]]) -> None:
-        """Compare a record; ``named`` are its columns with their plain names."""
+    def add(self, event: Event, named: Sequence[tuple[str, str]], held: Sequence[RecordValue] = ()) -> None:
+        """Compare a record; ``named`` are its columns with their plain names, ``held`` what the question asks for."""
         amount, columns = self._amount(event, named)
         destination = _first(event, _DESTINATIONS)
         if amount is None or (self._is_outward and not _is_public(destination)):
@@ -50,7 +53,7 @@ class LargestRecords:
             self._by_source[source] += amount
         record = LargestRecord(
             amount=amount, columns=columns, source=source, destination=destination, account=_first(event, _ACCOUNTS),
-            time=event.time,
+            time=event.time, seconds=_lasted(event, named), values=list(held),
         )  # fmt: skip
         self._count += 1
         entry = (amount, -self._count, record, event)
@@ -98,6 +101,26 @@ def _numbers(event: Event, named: Sequence[tuple[str, str]], pattern: re.Pattern
     """The numbers of the columns with such names."""
     held = ((name, event.fields[name]) for name, plain in named if pattern.search(plain))
     return [(name, float(value)) for name, value in held if _is_number(value)]
+
+
+def _lasted(event: Event, named: Sequence[tuple[str, str]]) -> int | None:
+    """How long a record lasted, by its column for it, else from its start to its end."""
+    if stated := _numbers(event, named, _SECONDS):
+        return round(stated[0][1])
+    start, end = (
+        next((event.fields[name] for name, plain in named if pattern.search(plain)), "") for pattern in (_START, _END)
+    )
+    try:
+        seconds = (_moment(end) - _moment(start)).total_seconds()
+    except (ValueError, TypeError, OverflowError):  # no time, or one with and one without a zone
+        return None
+    return round(seconds) if seconds >= 0 else None
+
+
+def _moment(text: str) -> datetime:
+    if _is_number(text):
+        return datetime.fromtimestamp(float(text), UTC)
+    return datetime.fromisoformat(text)
 
 
 def _is_number(value: str) -> bool:

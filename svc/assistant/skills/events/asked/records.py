@@ -26,23 +26,25 @@ MAX_VALUE_CHARS = 300
 MAX_TIMES = 12
 MAX_LAYOUTS = 1_000  # sets of columns; logs have a few
 _ALLOWED = re.compile(
-    r"\b(?:allow\w*|accept\w*|pass(?:ed)?|permit\w*|success\w*|succeeded|tunnel-?up|detect(?:ed)?|alert(?:ed)?|monitor\w*"
+    r"\b(?:allow\w*|accept\w*|approv\w*|pass(?:ed)?|permit\w*|success\w*|succeeded|tunnel-?up|detect(?:ed)?|alert(?:ed)?|monitor\w*"
     r"|built|tcp_(?:miss|hit|tunnel|mem_hit|refresh\w*))\b",
     re.IGNORECASE,
 )
 _BLOCKED = re.compile(
-    r"\b(?:block\w*|den(?:y|ied|ies)|drop\w*|reject\w*|reset\w*|refus\w*|prevent\w*|quarantin\w*|delet\w*|clean\w*|fail\w*"
-    r"|tcp_denied|forbidden)\b",
+    r"\b(?:block\w*|den(?:y|ied|ies)|drop\w*|reject\w*|rej|reset\w*|(?:not[ -]?|un|dis)approv\w*|declin\w*"
+    r"|refus\w*|prevent\w*|quarantin\w*|delet\w*|clean\w*|fail\w*"
+    r"|tcp_denied|permission_denied|forbidden|nxdomain|servfail)\b",
     re.IGNORECASE,
 )
 _ACTIONS = (
     r"(?:^|\.)alert\.action", r"(?:^|\.)(?:action|act|disposition|squidresult|decision|verdict|policyaction)",
-    r"outcome(?:\.result)?", r"(?:^|\.)(?:result|res|status)", r"(?:^|\.)errorcode",
-    r"(?:^|\.)(?:scstatus|statuscode|httpstatus)",
+    r"outcome(?:\.result)?", r"(?:^|\.)status\.message", r"(?:^|\.)(?:result|res|status)", r"(?:^|\.)errorcode",
+    r"(?:^|\.)(?:scstatus|statuscode|httpstatus)", r"(?:^|\.)(?:rcodename|rcode|responsecodename)",
 )  # fmt: skip
 _BYTES = re.compile(
     r"(?:^|\.)(?:origbytes|sentbytes?|bytessent|bytestransferredout|requestsize|bytestoserver|outbytes|ibyt|bytes|scbytes"
-    r"|bytesout)$"
+    r"|bytesout|respbytes|receivedbytes?|rcvdbytes?|bytesreceived|bytestransferredin|responsesize|bytestoclient|inbytes"
+    r"|bytesin|obyt|bytesrcv|bytesxmt)$"
 )
 _SECONDS = re.compile(r"(?:^|\.)(?:duration|elapsedtime|durationseconds|sessionduration)$")
 _TIME_COLUMN = re.compile(
@@ -54,8 +56,8 @@ _PORTS = {
     "winrm": "5985",
     "vnc": "5900", "mssql": "1433", "mysql": "3306",
 }  # fmt: skip
-_METHODS = {"upload": "PUT", "delete": "DELETE"}
-"""By the first letters of a word: the method of a request that means the same."""
+_METHODS = {"upload": ("PUT", "POST"), "delete": ("DELETE",)}
+"""By the first letters of a word: the methods of requests that mean the same."""
 _METHOD_COLUMN = re.compile(r"(?:^|\.)(?:csmethod|method|httpmethod|requestmethod|verb)$")
 _PORT_COLUMN = re.compile(r"^(?:dstport|destinationport|id\.respp|dport|dpt|dp|destination\.port|destport)$")
 
@@ -72,12 +74,13 @@ _COUNTRY_COLUMN = re.compile(
 class RecordQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """A clause of a question: the words that may be in records, and the columns that it asks for.
 
-    ``columns`` are patterns of the names of columns by what they hold, the best first. ``outcome``: only records that
-    say ``allowed`` or ``blocked``; "" for all. ``is_not_blocked``: not those that say ``blocked``.
-    ``is_of_logins``: only logins. ``largest``: ``bytes``, ``sent``, ``received`` or ``seconds``, of which the
-    records with the most are asked for; ``is_outward``: only those to the Internet. ``needs_value``: records with a
-    value of one of the columns go before those without. ``is_mention``: the clause only names something ("smb
-    traffic?"), and ``columns`` are those that every log may have.
+    ``columns`` are patterns of the names of columns by what they hold, the best first. ``outcome``: only records
+    that say ``allowed`` or ``blocked``, or that say anything else (``not allowed``); "" for all.
+    ``is_not_blocked``: not those that say ``blocked``. ``is_of_logins``: only logins. ``largest``: ``bytes``,
+    ``sent``, ``received`` or ``seconds``, of which the records with the most are asked for; ``is_outward``: only
+    those to the Internet. ``needs_value``: records with a value of one of the columns go before those without.
+    ``is_mention``: the clause only names something ("smb traffic?"), and ``columns`` are those that every log may
+    have.
     """
 
     clause: str
@@ -120,7 +123,12 @@ class _HeldBy:
         named = [(name, _plain(name)) for name in names]
         self.named = named
         self.columns = {
-            what: [name for pattern in patterns for name, column in named if _is_column(pattern, column)]
+            what: [
+                name
+                for pattern in patterns
+                for name, column in named
+                if _is_column(pattern, column) and not (what == "target account" and name == _ACTOR)
+            ]
             for what, patterns in wanted.items()
         }
         self.actions = [name for pattern in _ACTION_COLUMNS for name, column in named if pattern.search(column)]
@@ -149,6 +157,7 @@ class AskedCollector:
         self._layouts: dict[tuple[str, ...], _HeldBy] = {}
         self._groups: dict[frozenset[str], _RecordGroup] = {}
         self._total = 0
+        self._stated: Counter[str] = Counter()
 
     def add(self, event: Event) -> None:
         """Count a record with the words that it contains."""
@@ -158,7 +167,9 @@ class AskedCollector:
         layout = self._layout(event)
         outcome = _outcome_of(event, layout)
         state = outcome.partition(":")[0]
-        if (self._question.outcome and state != self._question.outcome) or (
+        if outcome and self._question.outcome:
+            self._stated[state] += 1
+        if not _is_wanted(self._question.outcome, state, event, layout) or (
             self._question.is_not_blocked and state == "blocked"
         ):
             return
@@ -182,7 +193,7 @@ class AskedCollector:
         if outcome:
             group.outcomes[outcome] += 1
         if self._question.largest:
-            group.largest.add(event, layout.named)
+            group.largest.add(event, layout.named, [RecordValue(what, value, 1) for what, value in held])
         _add_amounts(group, event, layout)
 
     def _layout(self, event: Event) -> _HeldBy:
@@ -197,6 +208,8 @@ class AskedCollector:
     def findings(self, place: Place) -> Iterator[Finding[Facts]]:
         """Yield what the records with the most words hold."""
         if not self._groups:
+            if self._question.outcome and self._total:
+                yield self._none()
             return
         best = max(map(len, self._groups))
         if not best and self._question.words and not (self._countries or self._question.columns):
@@ -207,12 +220,15 @@ class AskedCollector:
                 chosen.merge(group)
         shared = {word for one in self._groups if len(one) == best for word in one}
         used = [word for word in self._question.words if word in shared]
+        is_any = len({words for words in self._groups if len(words) == best}) > 1
         count = chosen.span.count
         facts = AskedRecords(
             clause=self._question.clause,
             total=self._total,
             count=count,
             words=used,
+            is_any=is_any,
+            outcome=self._question.outcome,
             absent=[word for word in self._question.words if word not in shared],
             first=chosen.span.first or None,
             last=chosen.span.last or None,
@@ -233,6 +249,30 @@ class AskedCollector:
             evidence=tuple(place.evidence(event) for event in shown),
             facts=facts,
         )
+
+    def _none(self) -> Finding[Facts]:
+        """That no record has the outcome that is asked for, with the outcomes that records state."""
+        facts = AskedRecords(
+            clause=self._question.clause, total=self._total, count=0, words=[], absent=list(self._question.words),
+            first=None, last=None, values=[], outcome=self._question.outcome, amounts=[], times=[], largest=[],
+            outcomes=[RecordValue(state, state, count) for state, count in _top(self._stated)], by_source=[],
+        )  # fmt: skip
+        return Finding(
+            title=f"no record that is {self._question.outcome}",
+            severity=Severity.INFO,
+            confidence=Confidence.HIGH,
+            why="the question asks for these records",
+            evidence=(),
+            facts=facts,
+        )
+
+
+def _is_wanted(outcome: str, state: str, event: Event, layout: _HeldBy) -> bool:
+    """Whether a record has the outcome that is asked for; one that states none has no opposite either."""
+    if not outcome.startswith("not "):
+        others = {"allowed": "failed", "failed": "blocked"}
+        return not outcome or state in (outcome, others.get(outcome, outcome))
+    return state != outcome.removeprefix("not ") and any(event.fields[name] for name in layout.actions)
 
 
 def _top(counts: Counter[str]) -> list[tuple[str, int]]:
@@ -260,7 +300,7 @@ def _has(word: str, pattern: re.Pattern[str], text: str, event: Event, layout: _
     if port is not None and any(event.fields[name] == port for name in layout.ports):
         return True
     method = _METHODS.get(word[:6])
-    return method is not None and any(event.fields[name] == method for name in layout.methods)
+    return method is not None and any(event.fields[name] in method for name in layout.methods)
 
 
 def _plain(name: str) -> str:
@@ -280,20 +320,22 @@ def _values(event: Event, what: str, names: Sequence[str]) -> list[str]:
     """The values of the first column that has one; addresses also from a message."""
     for name in names:
         value = event.fields[name]
-        if value and value not in _UNSET:
+        if value and value not in _UNSET and not (what == "domain" and value == event.host):
             return [one[:MAX_VALUE_CHARS] for one in value.split("\n") if one]
     if what == "host" and event.host:
         return [event.host]
     in_text = _IN_TEXTS.get(what)
     if in_text is None:
         return []
-    return list(dict.fromkeys(in_text.findall(event.fields.get("message", "")[:MAX_VALUE_CHARS])))
+    text = event.fields.get("message", "") or (event.excerpt if what == "domain" else "")
+    return list(dict.fromkeys(in_text.findall(text[:MAX_VALUE_CHARS])))
 
 
+_ACTOR = "User"  # who did it, as readers map it
 _UNSET = frozenset({"-", "N/A", "None"})
 _IN_TEXTS = {
     "source": re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)"),
-    "domain": re.compile(r"\b(?:https?|ftp)://[^\s'\"<>]{1,250}"),
+    "domain": re.compile(r"\b(?:https?|ftp)://[^\s'\"<>,]{1,250}"),
 }
 """What a message tells without a column of its own."""
 
@@ -308,13 +350,14 @@ _ACTION_COLUMNS = tuple(re.compile(rf"(?:{one})$") for one in _ACTIONS)
 
 
 def _outcome_of(event: Event, layout: _HeldBy) -> str:
-    """``allowed: accept`` or ``blocked: deny``; "" if a record says neither."""
+    """``allowed: accept``, ``blocked: deny`` or ``failed: allowed, 404``; "" if a record says none of these."""
     for name in layout.actions:
         value = event.fields[name]
         if _BLOCKED.search(value) or _is_error(value):
             return f"blocked: {value[:60]}"
         if _ALLOWED.search(value):
-            return f"allowed: {value[:60]}"
+            status = next((code for one in layout.actions if _is_error(code := event.fields[one])), "")
+            return f"failed: {value[:60]}, {status}" if status else f"allowed: {value[:60]}"
     return ""
 
 

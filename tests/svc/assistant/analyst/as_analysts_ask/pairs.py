@@ -6,12 +6,14 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 
 from svc.assistant.turn import Exchange
 from svc.messages import MessageType
 from tests.support import host_files as made
 from tests.support.inline_analyst import ask
+from tests.svc.assistant.analyst.as_analysts_ask.made_varied import MADE
 
 _RUN = r"Software\Microsoft\Windows\CurrentVersion\Run"
 _ASSIST = r"Software\Microsoft\Windows\CurrentVersion\Explorer\UserAssist\{CEBFF5CD-ACE2-4F4F-9178-9926F41749EA}\Count"
@@ -82,7 +84,7 @@ def _firefox() -> bytes:
 
 _MADE: dict[str, Callable[[], bytes]] = {
     "userassist": _user_hive, "services": _system_hive, "prefetch": _prefetch, "wtmp": _wtmp, "chrome": _chrome,
-    "firefox": _firefox,
+    "firefox": _firefox, **MADE,
 }  # fmt: skip
 
 
@@ -116,17 +118,20 @@ def judged(pair: Pair, markdown: str) -> str:
     paragraphs = plain(markdown.partition("<details>")[0]).strip().split("\n\n")
     if paragraphs[0].startswith("*") and not paragraphs[0].startswith("**"):
         paragraphs = paragraphs[1:]  # that the answer is in English
+    parts = list(takewhile(_OF_CLAUSE.match, paragraphs))
+    paragraphs = [" ".join(parts), *paragraphs[len(parts) :]] if parts else paragraphs
     first = seen = paragraphs[0]
-    if len(paragraphs) > 1 and re.match(r"(?:-|\d\.) ", paragraphs[1]) and not _NOT_ANSWERED.match(first):
+    if len(paragraphs) > 1 and re.match(r"(?:-|\d\.) ", paragraphs[1]) and not _NOT_ANSWERED.search(first):
         seen += paragraphs[1]
     first += paragraphs[1] if first.endswith((":", ":**")) and len(paragraphs) > 1 else ""
     missing = [one for one in pair.says if not re.search(one, seen, re.IGNORECASE)]
     if missing:
         return f"does not say {missing}"
-    forbidden = re.search(pair.never, first, re.IGNORECASE)
+    forbidden = re.search(pair.never, first, re.IGNORECASE) if pair.never else None
     return f"says {forbidden[0]!r}" if forbidden else ""
 
 
+_OF_CLAUSE = re.compile(r"`[^`]+`: |\*\*(?:Cannot tell|Question not understood)\b")
 _NOT_ANSWERED = re.compile(r"\*\*(?:Cannot tell|Question not understood|Not answered)")
 
 

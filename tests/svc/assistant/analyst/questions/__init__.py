@@ -1,0 +1,1 @@
+"""What questions ask, by their form."""
