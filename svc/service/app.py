@@ -83,7 +83,7 @@ from svc.service.store.disk_space import DiskSpace
 from svc.service.store.homes import Home, Homes, SessionElsewhereError
 from svc.service.store.opening import SingleService, hints_of, homes_of, shared_store_of, single_service_of, store_of
 from svc.service.store.sqlite import SqliteStore
-from svc.service.stream.endpoint import stream
+from svc.service.stream.endpoint import ClientGoneError, stream
 from svc.service.stream.open_streams import OpenStreams
 from svc.service.turns.other_services import OtherServices
 from svc.service.turns.replica import Replica
@@ -449,6 +449,8 @@ def _routes(running: RunningService) -> list[BaseRoute]:
             forwarder = running.forwarder
             pass_on = None if forwarder is None else forwarder.pass_stream_on
             await stream(websocket, running.service, running.streams, pass_on=pass_on)
+        except ClientGoneError as gone:
+            raise gone.error from None  # uvicorn's own, which it does not log
         except Exception as error:  # noqa: BLE001  # becomes an error response, logged with its id
             await _refuse_upgrade(websocket, error)
 

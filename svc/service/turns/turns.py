@@ -646,6 +646,8 @@ async def _wait_first(done: asyncio.Future[list[Literal[True]]], hurry: asyncio.
     for future in both:
         future.cancel()
     await asyncio.wait(both)
+    if not done.cancelled():
+        done.exception()  # of a gathering that was cancelled: it would be logged as one that nobody looked at
 
 
 async def _settled(run: TurnRun) -> None:
