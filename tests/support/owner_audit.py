@@ -7,7 +7,8 @@ import asyncpg
 from svc.service.store.address import PostgresAddress
 
 RACE_SECONDS = 0.1  # a lease that was renewed while a turn was being taken was not to be seen yet
-_TRAIL = """
+TAKING_SECONDS = 0.02  # that a take-over lasts longer, so that others come in between
+_TRAIL = f"""
 CREATE TABLE owner_trail (
   number BIGINT GENERATED ALWAYS AS IDENTITY,
   session BIGINT, turn BIGINT, old_fence BIGINT, new_fence BIGINT, old_owner TEXT, new_owner TEXT,
@@ -15,6 +16,7 @@ CREATE TABLE owner_trail (
 );
 CREATE FUNCTION note_owner() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
+  IF OLD.running_turn <> 0 AND NEW.running_turn <> 0 THEN PERFORM pg_sleep({TAKING_SECONDS}); END IF;
   INSERT INTO owner_trail (session, turn, old_fence, new_fence, old_owner, new_owner, began, seconds_left)
   SELECT NEW.number, NEW.running_turn, OLD.fence, NEW.fence, OLD.owner, NEW.owner,
     extract(epoch FROM statement_timestamp()),

@@ -14,6 +14,7 @@ import random
 import signal
 from collections import Counter
 from pathlib import Path
+from typing import ClassVar
 
 import httpx2
 import pytest
@@ -35,7 +36,7 @@ class Client:
     """Asks one question after the other, comes back after every cut with its last seq, and keeps what it saw."""
 
     steps = STEPS
-    options: dict[str, float] = {}  # of its streams
+    options: ClassVar[dict[str, float]] = {}  # of its streams
 
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
