@@ -133,12 +133,15 @@ class Steady(Assistant):
 
 
 class Ticking(Assistant):
-    """The same with an INFO every five milliseconds: turns of the same length cost the machine less."""
+    """As many INFOs as the prompt says, each after so many milliseconds: ``COUNT [MILLISECONDS]``, five by default."""
 
     async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
-        for number in range(int(turn.prompt)):
+        count, _, milliseconds = turn.prompt.partition(" ")
+        seconds = float(milliseconds or 5) / 1_000
+        for number in range(int(count)):
             yield Step(content=f"step {number}")
-            await asyncio.sleep(0.005)
+            if seconds:
+                await asyncio.sleep(seconds)
         yield Answer(markdown=f"{turn.prompt} steps")
 
 

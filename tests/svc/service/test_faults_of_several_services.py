@@ -112,7 +112,11 @@ class Faults:
             hit[:] = [one.at for one in clients if one.at is not None and one.at not in self._down and one.is_in_turn]
             return bool(hit)
 
-        await until(is_time, "a turn to run")
+        try:
+            await until(is_time, "a turn to run")
+        except AssertionError as error:
+            states = [(one.answered, one.at, one.seen[-1]["content"], len(one.seen)) for one in clients]
+            raise AssertionError(f"{error}; down: {self._down}; clients: {states}") from None
         print(f"{time.monotonic():.1f} {fault} {hit} {[c.answered for c in clients]}", flush=True)
         await getattr(self, fault)(self._chance.choice(hit))
 
