@@ -7,8 +7,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -30,6 +31,7 @@ from svc.errors import (
     InvalidRequestError,
     MethodNotAllowedError,
     ServiceError,
+    UnavailableError,
 )
 from svc.messages import (
     AttachFileRequest,
@@ -191,6 +193,8 @@ OPERATIONS = (
 )  # fmt: skip
 
 
+START_RETRY_SECONDS = 1.0
+log: logging.Logger = logging.getLogger("svc.service")
 OPENAI_PREFIX = "/v1"
 OPENAI_PATHS = ("/chat/completions", "/models", "/models/{model}")
 
@@ -238,14 +242,14 @@ class RunningService:
             await self._single.take(stop)
         await session_stores.private.open()
         if self._replica is not None:
-            await self._replica.join()
+            await self.once_reachable(self._replica.join)
         if self._time_source is not None:
-            await self._time_source.start()
+            await self.once_reachable(self._time_source.start)
         if self.forwarder is not None:
-            await self.forwarder.start()
+            await self.once_reachable(self.forwarder.start)
         self.service.quotas.counters.start()
-        await self._disk.open()
-        await self.service.resume_clock()
+        await self.once_reachable(self._disk.open)
+        await self.once_reachable(self.service.resume_clock)
         await self._assistant.start()
         await self._take_up_turns()
         self._tasks = [
@@ -254,6 +258,21 @@ class RunningService:
             asyncio.create_task(self.service.run_sweeps()),
         ]
         self.service.is_ready = True
+
+    async def once_reachable(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Do a step of the start, which may be done again, as soon as the database is in reach: it may have gone since
+        it was opened.
+        """
+        while True:
+            try:
+                await step()
+            except UnavailableError as error:
+                if not self.service.session_stores.logged.patience_seconds:  # a file of this machine
+                    raise
+                log.warning("the start waits for the database", extra={"reason": error.message})
+            else:
+                return
+            await asyncio.sleep(START_RETRY_SECONDS)
 
     async def _take_up_turns(self) -> None:
         """Run the turns that nobody runs."""

@@ -14,7 +14,6 @@ import random
 import signal
 from collections import Counter
 from pathlib import Path
-from typing import ClassVar
 
 import httpx2
 import pytest
@@ -36,10 +35,10 @@ class Client:
     """Asks one question after the other, comes back after every cut with its last seq, and keeps what it saw."""
 
     steps = STEPS
-    options: ClassVar[dict[str, float]] = {}  # of its streams
 
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
+        self.options: dict[str, float] = {}  # of its streams
         self.seen: list[Frame] = []
         self.answered = 0
         self.is_leaving = False  # after the turn that runs
