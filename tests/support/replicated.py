@@ -31,9 +31,10 @@ class ReplicatedService(ThreadService):
         database: PostgresAddress,
     ) -> None:
         chosen = msgspec.structs.replace(settings, shared_database=True)
-        super().__init__(folder, assistant(), chosen, clock, database=database)
+        super().__init__(folder, assistant(), chosen, clock, database=database, is_advertised=True)
         self._others = [
-            ThreadService(folder, assistant(), chosen, clock, database=database) for _ in range(REPLICAS - 1)
+            ThreadService(folder, assistant(), chosen, clock, database=database, is_advertised=True)
+            for _ in range(REPLICAS - 1)
         ]
         services = [urlsplit(one.base_url) for one in (self, *self._others)]
         self._balancer = TcpLink([(one.hostname or "", one.port or 0) for one in services])
