@@ -11,6 +11,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
 from svc.service.access.key_admin import revoke_key
+from svc.service.stream import endpoint
 from tests.support.assistants.scripted import Chatty, Crash, Echo, Long, Slow, Steady
 from tests.support.live import ThreadService, wait_until
 from tests.support.wire_client import ask, kinds, opened, read, read_turn, register, send, seqs, until_closed
@@ -395,3 +396,37 @@ async def test_the_same_origin_and_the_subprotocol_are_accepted(service: ThreadS
     async with opened(service, session_id, origin=service.base_url, subprotocols=["svc"]) as socket:
         assert socket.subprotocol == "svc"
         assert len(await ask(socket, "one")) == 6
+
+
+@pytest.mark.one_service("looks into one service")
+async def test_a_client_that_leaves_before_its_handshake_is_answered_is_no_internal_error(
+    service: ThreadService, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    session_id = register(service)
+    has_come, left, is_refused = threading.Event(), threading.Event(), threading.Event()
+    live_session, accept = service.running.service.live_session, endpoint.accept
+
+    async def slow(*arguments, **options):
+        has_come.set()
+        await asyncio.to_thread(left.wait, 60)
+        return await live_session(*arguments, **options)
+
+    async def accept_late(websocket):
+        try:
+            await accept(websocket)
+        except endpoint.ClientGoneError:
+            is_refused.set()
+            raise
+
+    monkeypatch.setattr(service.running.service, "live_session", slow)
+    monkeypatch.setattr(endpoint, "accept", accept_late)
+    opening = asyncio.create_task(opened(service, session_id).__aenter__())
+    assert await asyncio.to_thread(has_come.wait, 60)
+    opening.cancel()
+    await asyncio.wait([opening])
+    wait_until(lambda: len(service.server.server_state.connections) == 0, "the service to know that it has left")
+    left.set()
+    assert await asyncio.to_thread(is_refused.wait, 60)
+    service.stop()
+    assert "internal error" not in caplog.text
+    assert "Exception in ASGI application" not in caplog.text
