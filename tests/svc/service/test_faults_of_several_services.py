@@ -35,6 +35,7 @@ LONG_LEASE_SECONDS = 2.0  # where it is judged how soon everybody goes on, on a 
 CLOCKS = {1: 600.0}  # by how many seconds a service's clock is wrong
 MAX_TIME_ERROR = 60.0  # of what is stored
 DISK_BYTES = 224 * MIB
+LONG_DISK_BYTES = 4_096 * MIB  # the long form stores more than a gigabyte
 ENDS_AT = 3  # leases after the last fault, everybody has an answer
 OPTIONS = {"SVC_MAX_TURN_ATTEMPTS": "1000", "SVC_PING_SECONDS": "1"}
 FAULTS = (
@@ -119,7 +120,6 @@ class Faults:
         except AssertionError as error:
             states = [(one.answered, one.at, one.seen[-1]["content"], len(one.seen)) for one in clients]
             raise AssertionError(f"{error}; down: {self._down}; clients: {states}") from None
-        print(f"{time.monotonic():.1f} {fault} {hit} {[c.answered for c in clients]}", flush=True)
         await getattr(self, fault)(self._chance.choice(hit))
 
     async def _wait(self, *leases: float) -> None:
@@ -256,11 +256,11 @@ def is_of_a_bug(line: str) -> bool:
 
 
 @contextlib.contextmanager
-def small_server() -> Iterator[tuple[PostgresServer, SmallDisk | None]]:
+def small_server(disk_bytes: int) -> Iterator[tuple[PostgresServer, SmallDisk | None]]:
     """A PostgreSQL server on a small disk, if one may be mounted."""
     with tempfile.TemporaryDirectory(prefix="svc-disk-") as name, contextlib.ExitStack() as stack:
         Path(name).chmod(0o755)
-        place = stack.enter_context(small_disk_or_folder(Path(name) / "disk", DISK_BYTES))
+        place = stack.enter_context(small_disk_or_folder(Path(name) / "disk", disk_bytes))
         folder = place.folder if isinstance(place, SmallDisk) else place
         folder.chmod(0o755)
         server = stack.enter_context(postgres_server(is_durable=True, place=folder))
@@ -276,10 +276,11 @@ async def go_through(
     seed: int,
     assistant: str = "Ticking",
     lease_seconds: float = LEASE_SECONDS,
+    disk_bytes: int = DISK_BYTES,
 ) -> Trial:
     options = OPTIONS | {"SVC_LEASE_SECONDS": str(lease_seconds)}
     with (
-        small_server() as (server, disk),
+        small_server(disk_bytes) as (server, disk),
         live_cluster(folder, server, assistant, count=3, has_links=True, clocks=CLOCKS, **options) as cluster,
     ):
         faults = Faults(cluster, server, disk, random.Random(seed), lease_seconds)
@@ -303,7 +304,14 @@ async def test_five_hundred_faults_lose_nothing_and_everybody_has_an_answer_with
     random.Random(2).shuffle(order)
     rounds = [order[start : start + 10] for start in range(0, len(order), 10)]
     trial = await go_through(
-        tmp_path, rounds, clients=8, steps=(200, 800), seed=3, assistant="Steady", lease_seconds=LONG_LEASE_SECONDS
+        tmp_path,
+        rounds,
+        clients=8,
+        steps=(200, 800),
+        seed=3,
+        assistant="Steady",
+        lease_seconds=LONG_LEASE_SECONDS,
+        disk_bytes=LONG_DISK_BYTES,
     )
     assert max(trial.waits) <= ENDS_AT
 
