@@ -61,9 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Let those go without a browser who have none."""
     parser.addoption("--no-browser", action="store_true", help="deselect the tests that need Chromium, Chrome or Edge")
     parser.addoption("--postgres", action="store_true", help="run the tests' services on PostgreSQL instead of SQLite")
-    parser.addoption(
-        "--replicas", action="store_true", help="run three of them on PostgreSQL, behind a balancer (with --postgres)"
-    )
+    parser.addoption("--replicas", action="store_true", help="run three of them on PostgreSQL, behind a balancer")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -139,10 +137,22 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
             _shared_browser.close()
 
 
+LEFT_OUT = {"sqlite": "--postgres", "one_service": "--replicas"}
+"""Markers of tests, and the options with which they are left out."""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests of ``several_services`` run twice: against one, and against three behind a balancer."""
+    is_wanted = metafunc.definition.get_closest_marker("several_services") is not None
+    if is_wanted and not metafunc.config.getoption("--postgres"):
+        metafunc.parametrize("start_service", [False, True], ids=["one_service", "three_services"], indirect=True)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The tests that take long come first, and those of a scope together."""
-    if config.getoption("--postgres"):
-        left_out = [item for item in items if item.get_closest_marker("sqlite") is not None]
+    unsuitable = {name for name, option in LEFT_OUT.items() if config.getoption(option)}
+    left_out = [item for item in items if unsuitable & {marker.name for marker in item.iter_markers()}]
+    if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
     fast.mark(items)
@@ -186,7 +196,9 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
 @pytest.fixture
 def start_service(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[StartService]:
     """Start a real service with this assistant and these settings; it stops with the test."""
-    server = request.getfixturevalue("postgres") if request.config.getoption("--postgres") else None
+    is_replicated = getattr(request, "param", False) or request.config.getoption("--replicas")
+    has_postgres = is_replicated or request.config.getoption("--postgres")
+    server = request.getfixturevalue("postgres") if has_postgres else None
     with ExitStack() as stack:
 
         def start(
@@ -196,7 +208,7 @@ def start_service(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[St
             folder.mkdir()
             chosen = Settings(**{"stop_seconds": 0.3} | settings)
             database = PostgresAddress(server.new_schema()) if server is not None else None
-            if database is not None and request.config.getoption("--replicas"):
+            if database is not None and is_replicated:
                 service = ReplicatedService(folder, assistant, chosen, clock, database)
             else:
                 service = ThreadService(folder, assistant(), chosen, clock, database=database)

@@ -7,9 +7,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import functools
+import logging
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -31,6 +32,7 @@ from svc.errors import (
     InvalidRequestError,
     MethodNotAllowedError,
     ServiceError,
+    UnavailableError,
 )
 from svc.messages import (
     AttachFileRequest,
@@ -87,7 +89,7 @@ from svc.service.store.disk_space import DiskSpace
 from svc.service.store.homes import Home, Homes, SessionElsewhereError
 from svc.service.store.opening import SingleService, hints_of, homes_of, shared_store_of, single_service_of, store_of
 from svc.service.store.sqlite import SqliteStore
-from svc.service.stream.endpoint import stream
+from svc.service.stream.endpoint import ClientGoneError, stream
 from svc.service.stream.open_streams import OpenStreams
 from svc.service.turns.other_services import OtherServices
 from svc.service.turns.replica import Replica
@@ -198,6 +200,8 @@ OPERATIONS = (
 
 WORKER_PATHS = frozenset({"/live", "/ready", "/health", "/metrics"})
 """What a worker answers: probes and figures."""
+START_RETRY_SECONDS = 1.0
+log: logging.Logger = logging.getLogger("svc.service")
 OPENAI_PREFIX = "/v1"
 OPENAI_PATHS = ("/chat/completions", "/models", "/models/{model}")
 
@@ -245,14 +249,14 @@ class RunningService:
             await self._single.take(stop)
         await session_stores.private.open()
         if self._replica is not None:
-            await self._replica.join()
+            await self.once_reachable(self._replica.join)
         if self._time_source is not None:
-            await self._time_source.start()
+            await self.once_reachable(self._time_source.start)
         if self.forwarder is not None:
-            await self.forwarder.start()
+            await self.once_reachable(self.forwarder.start)
         self.service.quotas.counters.start()
-        await self._disk.open()
-        await self.service.resume_clock()
+        await self.once_reachable(self._disk.open)
+        await self.once_reachable(self.service.resume_clock)
         await self._assistant.start()
         await self._take_up_turns()
         self._tasks = [
@@ -261,6 +265,21 @@ class RunningService:
             asyncio.create_task(self.service.run_sweeps()),
         ]
         self.service.is_ready = True
+
+    async def once_reachable(self, step: Callable[[], Awaitable[None]]) -> None:
+        """Do a step of the start, which may be done again, as soon as the database is in reach: it may have gone since
+        it was opened.
+        """
+        while True:
+            try:
+                await step()
+            except UnavailableError as error:
+                if not self.service.session_stores.logged.patience_seconds:  # a file of this machine
+                    raise
+                log.warning("the start waits for the database", extra={"reason": error.message})
+            else:
+                return
+            await asyncio.sleep(START_RETRY_SECONDS)
 
     async def _take_up_turns(self) -> None:
         """Run the turns that nobody runs."""
@@ -501,6 +520,8 @@ def _routes(running: RunningService) -> list[BaseRoute]:
             forwarder = running.forwarder
             pass_on = None if forwarder is None else forwarder.pass_stream_on
             await stream(websocket, running.service, running.streams, pass_on=pass_on)
+        except ClientGoneError as gone:
+            raise gone.error from None  # uvicorn's own, which it does not log
         except Exception as error:  # noqa: BLE001  # becomes an error response, logged with its id
             await _refuse_upgrade(websocket, error)
 

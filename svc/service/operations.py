@@ -74,6 +74,8 @@ log: logging.Logger = logging.getLogger("svc.service")
 ListElsewhere = Callable[[KeyRecord], Awaitable[list[SessionRecord]]]
 FULL_RETRY_SECONDS = 60  # the interval at which expired sessions are erased
 _CLOCK = "clock"  # the name of the saved clock in the store
+KEPT_SECONDS = 2.0  # how old the sum of what a user keeps may be, as long as it is at most this part of the limit:
+NEARLY_ALL = 0.9
 SPARE_FILES = 64  # on top of a session's limit, for files that the service adds, such as long answers
 
 
@@ -149,14 +151,14 @@ class Service:
         if self.is_cut_off:
             raise UnavailableError("the service cannot reach its database; another one can", retry_after=1)
 
-    async def live_session(self, key: KeyRecord, session_id: str) -> SessionHandle:
+    async def live_session(self, key: KeyRecord, session_id: str, *, query_id: str = "") -> SessionHandle:
         """The caller's session; raises SessionNotFoundError or SessionExpiredError."""
-        handle = await self._own_session(key, session_id)
+        handle = await self._own_session(key, session_id, query_id)
         sessions.check_alive(handle.session, self.time.expiry())
         return handle
 
-    async def _own_session(self, key: KeyRecord, session_id: str) -> SessionHandle:
-        handle = await self.session_stores.find(session_id)
+    async def _own_session(self, key: KeyRecord, session_id: str, query_id: str = "") -> SessionHandle:
+        handle = await self.session_stores.find(session_id, query_id=query_id)
         if handle is None:
             await self.session_stores.check_here(session_id)
         if handle is None or handle.session.user_id != key.user_id:
@@ -200,7 +202,10 @@ class Service:
                     "logged session, or try again later",
                     retry_after=FULL_RETRY_SECONDS,
                 )
-        kept = await store.bytes_of(key.user_id)
+        kept = await store.bytes_of(key.user_id, max_age_seconds=KEPT_SECONDS)
+        limit = self.quotas.limit(QuotaName.DISK if is_logged else QuotaName.MEMORY, key)
+        if limit and kept + more > limit * NEARLY_ALL:
+            kept = await store.bytes_of(key.user_id)
         return self.quotas.hold(QuotaName.DISK if is_logged else QuotaName.MEMORY, key, more, kept=kept), kept
 
     async def get(
@@ -275,10 +280,10 @@ class Service:
             local_tools: The tools that the client offers with it; None for those of the session's registration.
         """
         await check_turn(self.quotas, key)
-        handle = await self.live_session(key, session_id)
-        await self._check_space(handle, query.id)
+        handle = await self.live_session(key, session_id, query_id=query.id)
+        self._check_space(handle)
         clean = sessions.check_query(query, now=self.clock(), settings=self.settings)
-        await self._check_files(handle, clean)
+        self._check_files(handle, clean)
         tools = (
             handle.session.registered_tools if local_tools is None else check_local_tools(local_tools, self.settings)
         )
@@ -296,7 +301,7 @@ class Service:
         await use.begin_again()
         return use
 
-    async def _check_space(self, handle: SessionHandle, query_id: str) -> None:
+    def _check_space(self, handle: SessionHandle) -> None:
         """Raise InsufficientStorageError if a new turn could not be stored; an unlogged session needs no disk."""
         if not handle.session.can_log:
             return
@@ -304,16 +309,16 @@ class Service:
             self.space.check()
         except InsufficientStorageError:
             # A client that comes back repeats the query of its turn, which runs, or has been answered.
-            if not await handle.store.has_query(handle.session.id, query_id):
+            if not handle.session.has_query:
                 raise
 
-    async def _check_files(self, handle: SessionHandle, query: Message) -> None:
+    def _check_files(self, handle: SessionHandle, query: Message) -> None:
         """Raise SessionFileNotFoundError for a new query that is about a file that the session does not have."""
         try:
             sessions.check_named_files(query.files or (), handle.session.files)
         except SessionFileNotFoundError:
             # A client that comes back repeats the query of its turn; the file may have been detached meanwhile.
-            if not await handle.store.has_query(handle.session.id, query.id):
+            if not handle.session.has_query:
                 raise
 
     async def answer(self, key: KeyRecord, session_id: str, message: Message) -> None:

@@ -158,7 +158,7 @@ class Bench:
 
         def ours() -> float:
             job = {"urls": [stream_url(self.service)], "key": self.service.key, "texts": [query(str(count))]}
-            seconds = stream.run("push", **job, frames=count + 3)  # with the query, the RESULT and the end
+            seconds = stream.run("push", **job, frames=count + 2)  # with the RESULT and the end
             return count / float(str(seconds))
 
         def theirs() -> float:
@@ -178,7 +178,7 @@ class Bench:
 
         self.both(
             Row(name=f"first INFO, {client}", unit="ms", peer="raw echo", at_most=10),
-            lambda: median_ms(stream_url(self.service), self.service.key, 4, '"message_type":"info"'),
+            lambda: median_ms(stream_url(self.service), self.service.key, 3, '"message_type":"info"'),
             lambda: median_ms(self.echo_url, "", 1, "message_type"),
             number,
         )
@@ -317,15 +317,22 @@ def fsync_ms(folder: Path) -> float:
     return statistics.median(taken) * 1000
 
 
-def machine(folder: Path, python: Path) -> str:
-    """What the figures were measured on and with."""
+def machine_line(folder: Path) -> str:
+    """What the figures were measured on."""
     processors = [line for line in Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")]
-    program = "import importlib.metadata as m; print(*(m.version(n) for n in ('picows', 'litellm')))"
-    picows, litellm = subprocess.run([python, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     return (
         f"{processors[0].partition(': ')[2] if processors else platform.machine()}, {os.cpu_count()} processors, "
         f"{psutil.virtual_memory().total / GIB:.0f} GiB, {platform.system()} {platform.release()}, "
-        f"Python {platform.python_version()}; fdatasync {fsync_ms(folder):.2f} ms\n"
+        f"Python {platform.python_version()}; fdatasync {fsync_ms(folder):.2f} ms"
+    )
+
+
+def machine(folder: Path, python: Path) -> str:
+    """What the figures were measured on and with."""
+    program = "import importlib.metadata as m; print(*(m.version(n) for n in ('picows', 'litellm')))"
+    picows, litellm = subprocess.run([python, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    return (
+        f"{machine_line(folder)}\n"
         f"svc-jupyter {version('svc-jupyter')}, uvicorn {version('uvicorn')}, picows {picows}, litellm {litellm}"
     )
 

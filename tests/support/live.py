@@ -54,6 +54,8 @@ def free_port() -> int:
 class LiveService:
     """Address of the service and an unlimited key of the user ``local``."""
 
+    keeps_connections = True  # else each request has a connection of its own
+
     def __init__(
         self,
         connection: serve.Connection,
@@ -80,7 +82,8 @@ class LiveService:
 
     def http(self, key: str | None = None) -> httpx2.Client:
         headers = {"Authorization": f"Bearer {key or self.key}"}
-        return httpx2.Client(base_url=self.base_url, headers=headers, timeout=30, trust_env=False)
+        kept = httpx2.Limits(max_keepalive_connections=None if self.keeps_connections else 0)
+        return httpx2.Client(base_url=self.base_url, headers=headers, timeout=30, trust_env=False, limits=kept)
 
     def make_key(self, user: str, **rights: object) -> tuple[str, str]:
         """Id and key of another user."""

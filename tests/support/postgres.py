@@ -26,12 +26,14 @@ from pathlib import Path
 from typing import TypeVar
 
 import asyncpg
+import psutil
 
-from tests.support.live import free_port
+from tests.support.live import free_port, wait_until
 
 T = TypeVar("T")
 USER = "svc"
 _FAST = ("fsync=off", "full_page_writes=off")  # nothing survives the test
+_SMALL = ("max_wal_size=32MB", "min_wal_size=2MB")
 
 
 def programs() -> Path:
@@ -73,15 +75,15 @@ def _wheel() -> list[Path]:
 class PostgresServer:
     """A server that can be killed and started again. ``is_durable``: what is committed survives its kill.
 
-    ``password``: what the user needs to sign in.
+    ``password``: what the user needs to sign in. ``place``: where its folder is made; every user must be able to enter.
     """
 
-    def __init__(self, *, is_durable: bool = False, password: str = "") -> None:
+    def __init__(self, *, is_durable: bool = False, password: str = "", place: Path | None = None) -> None:
         self.port = free_port()
         self._programs = programs()
-        self._options: tuple[str, ...] = () if is_durable else _FAST
+        self._options = (*(() if is_durable else _FAST), *(_SMALL if place else ()))
         self._user = pwd.getpwnam("nobody") if os.geteuid() == 0 else None  # PostgreSQL refuses to run as root
-        self.folder = Path(tempfile.mkdtemp(prefix="svc-postgres-"))
+        self.folder = Path(tempfile.mkdtemp(prefix="svc-postgres-", dir=place))
         if self._user is not None:
             os.chown(self.folder, self._user.pw_uid, self._user.pw_gid)
         self._schemas = itertools.count()
@@ -90,7 +92,7 @@ class PostgresServer:
         given = self._secret_file("password", f"{password}\n".encode()) if password else None
         access = ["-A", "scram-sha-256", "--pwfile", str(given)] if given else ["-A", "trust"]
         self._run("initdb", "-D", str(self.folder / "data"), "-U", USER, *access, "-E", "UTF8", "--no-sync",
-                  "--locale=C.UTF-8")  # fmt: skip
+                  "--locale=C.UTF-8", *(["--wal-segsize=1"] if place else []))  # fmt: skip
         self.start()
 
     def _secret_file(self, name: str, content: bytes) -> Path:
@@ -155,11 +157,34 @@ class PostgresServer:
         self.process.send_signal(signal.SIGQUIT)
         self.process.wait(20)
 
+    def crash(self) -> None:
+        """kill -9 of the server and of all its children."""
+        server = psutil.Process(self.process.pid)
+        server.suspend()  # so that it has no more children than those that are listed
+        everyone = [server, *server.children(recursive=True)]
+        for process in everyone:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        self.process.wait(20)
+        wait_until(lambda: not any(map(_is_alive, everyone)), "the server's children to end")
+
+    def stop_fast(self) -> None:
+        """End the server as an administrator does who does not wait for its clients."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(60)
+
     def close(self) -> None:
         """End the server and remove its folder."""
         if self.process.poll() is None:
             self.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def _run(work: Coroutine[object, object, T]) -> T:
@@ -169,9 +194,11 @@ def _run(work: Coroutine[object, object, T]) -> T:
 
 
 @contextlib.contextmanager
-def postgres_server(*, is_durable: bool = False, password: str = "") -> Iterator[PostgresServer]:
+def postgres_server(
+    *, is_durable: bool = False, password: str = "", place: Path | None = None
+) -> Iterator[PostgresServer]:
     """A server until the end of the context."""
-    server = PostgresServer(is_durable=is_durable, password=password)
+    server = PostgresServer(is_durable=is_durable, password=password, place=place)
     try:
         yield server
     finally:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import httpx2
 import msgspec
 
 from svc.assistant.turn import Assistant
@@ -21,6 +20,8 @@ REPLICAS = 3
 class ReplicatedService(ThreadService):
     """Each connection goes to the next service, and each request has a connection of its own."""
 
+    keeps_connections = False
+
     def __init__(
         self,
         folder: Path,
@@ -30,20 +31,15 @@ class ReplicatedService(ThreadService):
         database: PostgresAddress,
     ) -> None:
         chosen = msgspec.structs.replace(settings, shared_database=True)
-        super().__init__(folder, assistant(), chosen, clock, database=database)
+        super().__init__(folder, assistant(), chosen, clock, database=database, is_advertised=True)
         self._others = [
-            ThreadService(folder, assistant(), chosen, clock, database=database) for _ in range(REPLICAS - 1)
+            ThreadService(folder, assistant(), chosen, clock, database=database, is_advertised=True)
+            for _ in range(REPLICAS - 1)
         ]
         services = [urlsplit(one.base_url) for one in (self, *self._others)]
         self._balancer = TcpLink([(one.hostname or "", one.port or 0) for one in services])
         self.base_url = f"http://127.0.0.1:{self._balancer.port}"
         self.ws_url = f"ws://127.0.0.1:{self._balancer.port}"
-
-    def http(self, key: str | None = None) -> httpx2.Client:
-        """A client whose requests each go to the next service."""
-        headers = {"Authorization": f"Bearer {key or self.key}"}
-        limits = httpx2.Limits(max_keepalive_connections=0)
-        return httpx2.Client(base_url=self.base_url, headers=headers, timeout=30, trust_env=False, limits=limits)
 
     def stop(self) -> None:
         """Stop all services and the balancer."""

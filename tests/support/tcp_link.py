@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import itertools
 import ssl
 import threading
 from collections.abc import Callable, Iterator, Sequence
@@ -14,16 +13,31 @@ from svc.service.store.address import PostgresAddress
 from tests.support.live import wait_until
 
 
+class _Connection:
+    """Both ends of a connection through the link, and what its client has sent to make it special."""
+
+    def __init__(self, near: asyncio.StreamWriter, far: asyncio.StreamWriter) -> None:
+        self.ends = (near, far)
+        self.is_listener = False
+
+    def cut(self) -> None:
+        for end in self.ends:
+            end.transport.abort()
+
+
 class TcpLink:
-    """Runs in a thread of its own and leads to each of the targets in turn."""
+    """Runs in a thread of its own and leads to each of the targets in turn; one that refuses is passed over."""
 
     def __init__(self, targets: Sequence[tuple[str, int]], tls: ssl.SSLContext | None = None) -> None:
         """``tls``: clients speak TLS with the link."""
-        self._targets = itertools.cycle(targets)
+        self._targets = list(targets)
+        self._next = 0
         self._tls = tls
         self.port: int = 0
-        self._writers: set[asyncio.StreamWriter] = set()
+        self.placed: dict[int, int] = {}  # to which of the targets each open connection leads, by its client's port
+        self._connections: set[_Connection] = set()
         self._is_cut = False
+        self._loses_answers = False
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
         self._thread.start()
         wait_until(lambda: self.port, "the link to listen")
@@ -32,9 +46,21 @@ class TcpLink:
         """Reset every connection, and each new one, until `mend`."""
         self._do(self._cut)
 
+    def cut_once(self) -> None:
+        """Reset every connection; new ones are let through."""
+        self._do(self._cut_all)
+
+    def cut_listeners(self) -> None:
+        """Reset the connections that listen for PostgreSQL's notifications; the others go on."""
+        self._do(lambda: self._cut_all(only_listeners=True))
+
     def hold(self) -> None:
         """Deliver nothing, either way, until `mend`."""
         self._do(self._passes.clear)
+
+    def lose_answers(self) -> None:
+        """Deliver what clients send, but drop what is sent to them, until `mend`; cut their connections afterwards."""
+        self._do(lambda: setattr(self, "_loses_answers", True))
 
     def mend(self) -> None:
         """What was held is delivered, and new connections are let through."""
@@ -53,11 +79,15 @@ class TcpLink:
 
     def _cut(self) -> None:
         self._is_cut = True
-        for writer in self._writers:
-            writer.transport.abort()
+        self._cut_all()
+
+    def _cut_all(self, *, only_listeners: bool = False) -> None:
+        for connection in self._connections:
+            if connection.is_listener or not only_listeners:
+                connection.cut()
 
     def _mend(self) -> None:
-        self._is_cut = False
+        self._is_cut = self._loses_answers = False
         self._passes.set()
 
     async def _serve(self) -> None:
@@ -70,41 +100,65 @@ class TcpLink:
             self._cut()
 
     async def _connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        if self._is_cut:
+        found = None if self._is_cut else await self._reach()
+        if found is None:
             writer.transport.abort()
             return
-        far_reader, far_writer = await self._dial()
-        ends = {writer, far_writer}
-        self._writers |= ends
+        number, far_reader, far_writer = found
+        client = writer.get_extra_info("peername")[1]
+        self.placed[client] = number
+        connection = _Connection(writer, far_writer)
+        self._connections.add(connection)
         with contextlib.suppress(ConnectionError):
-            pumps = [asyncio.create_task(self._pump(*way)) for way in ((reader, far_writer), (far_reader, writer))]
-            await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
-        for end in ends:
-            end.transport.abort()
-        self._writers -= ends
+            ways = (self._ask(connection, reader, far_writer), self._answer(far_reader, writer))
+            await asyncio.wait([asyncio.create_task(way) for way in ways], return_when=asyncio.FIRST_COMPLETED)
+        connection.cut()
+        self._connections.discard(connection)
+        if self.placed.get(client) == number:
+            del self.placed[client]
 
-    async def _dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """A connection to the next target."""
-        return await asyncio.open_connection(*next(self._targets))
+    async def _reach(self) -> tuple[int, asyncio.StreamReader, asyncio.StreamWriter] | None:
+        """The next target that accepts a connection; None if all refuse."""
+        for _ in self._targets:
+            number = self._next % len(self._targets)
+            self._next += 1
+            with contextlib.suppress(OSError):
+                if await self._is_usable(self._targets[number]):
+                    return number, *await asyncio.open_connection(*self._targets[number])
+        return None
 
-    async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    async def _is_usable(self, target: tuple[str, int]) -> bool:
+        """Whether connections go to this target; raises OSError if it refuses them."""
+        return True
+
+    async def _ask(self, connection: _Connection, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(65_536):
+                connection.is_listener |= b"LISTEN" in data
                 await self._passes.wait()
                 writer.write(data)
                 await writer.drain()
+
+    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(ConnectionError):
+            while data := await reader.read(65_536):
+                await self._passes.wait()
+                if not self._loses_answers:
+                    writer.write(data)
+                    await writer.drain()
 
 
 class Balancer(TcpLink):
     """Each connection goes to the next service that is ready, as ``GET /ready`` says."""
 
-    async def _dial(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        while True:
-            target = next(self._targets)
-            with contextlib.suppress(OSError):
-                if await _is_ready(target):
-                    return await asyncio.open_connection(*target)
+    async def _reach(self) -> tuple[int, asyncio.StreamReader, asyncio.StreamWriter] | None:
+        """Waits until a service is ready."""
+        while (found := await super()._reach()) is None:
             await asyncio.sleep(0.05)
+        return found
+
+    async def _is_usable(self, target: tuple[str, int]) -> bool:
+        return await _is_ready(target)
 
 
 async def _is_ready(target: tuple[str, int]) -> bool:

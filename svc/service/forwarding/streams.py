@@ -23,7 +23,7 @@ from svc.service.observability.gauges import ForwardingFigures
 from svc.service.settings import Settings
 from svc.service.store.homes import Home
 from svc.service.store.records import KeyRecord
-from svc.service.stream.endpoint import SUBPROTOCOL
+from svc.service.stream.endpoint import accept
 from svc.service.stream.open_streams import OpenStream, OpenStreams
 from svc.service.stream.outbox import Outbox
 
@@ -65,7 +65,7 @@ class StreamForwarder:
         self._figures.passed_on += 1
         self._figures.streams += 1
         try:
-            await websocket.accept(subprotocol=SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
+            await accept(websocket)
             outbox = Outbox(0, limit_messages=1, limit_bytes=1)
             opened = OpenStream(key_id=key.id, session_id=session_id, outbox=outbox, is_passed_on=True)
             with streams.opened(opened):

@@ -28,10 +28,7 @@ HOLD_SECONDS = 30.0
 RENEW_SECONDS = 10.0
 _Place = tuple[QuotaName, str]
 
-_ADD = f"""
-INSERT INTO quota_windows AS w (quota, account, slots, amounts, until)
-SELECT $1, $2, ARRAY[floor(n.now / ($4::float8 / {SLOTS}))::bigint], ARRAY[$3::float8], n.now + $4
-FROM (SELECT {NOW} AS now) n WHERE $3::float8 <= $5::float8
+_ADDED = f"""
 ON CONFLICT (quota, account) DO UPDATE SET until = excluded.until, (slots, amounts) = (
   SELECT array_agg(slot ORDER BY slot), array_agg(amount ORDER BY slot) FROM (
     SELECT slot, sum(amount) AS amount FROM (
@@ -39,11 +36,25 @@ ON CONFLICT (quota, account) DO UPDATE SET until = excluded.until, (slots, amoun
       UNION ALL SELECT excluded.slots[1], excluded.amounts[1]
     ) AS every GROUP BY slot
   ) AS added
-) WHERE excluded.amounts[1] + (
+)
+"""  # noqa: S608
+_ADD = f"""
+INSERT INTO quota_windows AS w (quota, account, slots, amounts, until)
+SELECT $1, $2, ARRAY[floor(n.now / ($4::float8 / {SLOTS}))::bigint], ARRAY[$3::float8], n.now + $4
+FROM (SELECT {NOW} AS now) n WHERE $3::float8 <= $5::float8
+{_ADDED} WHERE excluded.amounts[1] + (
   SELECT coalesce(sum(amount), 0) FROM unnest(w.slots, w.amounts) AS kept(slot, amount)
   WHERE slot > excluded.slots[1] - {SLOTS}
 ) <= $5::float8
 RETURNING slots, amounts, until - $4
+"""  # noqa: S608
+# All services take the rows in the same order, so that they do not wait for each other in a circle.
+_COUNT = f"""
+INSERT INTO quota_windows AS w (quota, account, slots, amounts, until)
+SELECT c.quota, c.account, ARRAY[floor(n.now / (c.seconds / {SLOTS}))::bigint], ARRAY[c.amount], n.now + c.seconds
+FROM unnest($1::text[], $2::text[], $3::float8[], $4::float8[]) AS c(quota, account, amount, seconds)
+CROSS JOIN (SELECT {NOW} AS now) n ORDER BY c.quota, c.account
+{_ADDED}
 """  # noqa: S608
 _READ = f"""
 SELECT n.quota, w.slots, w.amounts, t.now FROM unnest($1::text[]) AS n(quota)
@@ -94,9 +105,6 @@ class PostgresCounters:
         """Count an amount, unless it is over the limit."""
         if (quota.name, account) in self._uncounted or self._writing.locked():
             await self._write()
-        return await self._add(quota, account, amount, limit)
-
-    async def _add(self, quota: Quota, account: str, amount: float, limit: float) -> Reading | None:
         values = (quota.name.value, account, float(amount), quota.window_seconds, float(limit))
         row = await self._store.run(lambda c: c.fetchrow(_ADD, *values))
         return None if row is None else _reading(quota, row)
@@ -174,15 +182,23 @@ class PostgresCounters:
     async def _write(self) -> None:
         """Write what was counted and released until now; what cannot be written stays."""
         async with self._writing:
-            for place in [*self._uncounted]:
-                quota, amount = self._uncounted.pop(place)
-                try:
-                    await self._add(quota, place[1], amount, float("inf"))
-                except BaseException:
-                    self.count(quota, place[1], amount)
-                    raise
+            if self._uncounted:
+                await self._write_counted()
             for place in [*self._changed]:
                 await self._write_held(place)
+
+    async def _write_counted(self) -> None:
+        taken, self._uncounted = self._uncounted, {}
+        rows = [
+            (name.value, account, amount, quota.window_seconds) for (name, account), (quota, amount) in taken.items()
+        ]
+        columns = [list(column) for column in zip(*rows, strict=True)]
+        try:
+            await self._store.run(lambda c: c.execute(_COUNT, *columns))
+        except BaseException:
+            for (_, account), (quota, amount) in taken.items():
+                self.count(quota, account, amount)
+            raise
 
     async def _write_held(self, place: _Place) -> None:
         async with self._lock(place):

@@ -68,8 +68,7 @@ class TurnUse:
         return self._key.id
 
     async def begin(self) -> None:
-        """Count the turn and what it is asked; raises RateLimitedError."""
-        await check_turn(self._quotas, self._key)
+        """Count the turn and what it is asked; raises RateLimitedError. ``check_turn`` comes before."""
         self._turn = await self._quotas.hold_shared(QuotaName.TURNS, self._key)
         self._count_tokens(self._prompt_tokens)
 

@@ -16,6 +16,7 @@ import signal
 import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -29,7 +30,7 @@ from starlette.types import ASGIApp
 from svc._atomic_file import write_atomic
 from svc.assistant.turn import Assistant
 from svc.assistant.workers import starting
-from svc.errors import ConfigError
+from svc.errors import ConfigError, UnavailableError
 from svc.process_safety import forbid_core_dumps, protect_children
 from svc.process_safety.private_files import make_private_file
 from svc.service.access.keys import is_well_formed, key_digest, make_key
@@ -237,7 +238,7 @@ class Server(uvicorn.Server):
         try:
             await self._running.start(self._stop)
             if self._options.key_file is not None:
-                await register_key_file(self._options.key_file, self._running)
+                await self._running.once_reachable(partial(register_key_file, self._options.key_file, self._running))
             await self.serve(sockets=[] if self._listener is None else [self._listener])
         finally:
             await self._running.close()
@@ -257,8 +258,10 @@ class Server(uvicorn.Server):
         connection = self.connection
         if self._options.connection_file is not None:
             write_atomic(self._options.connection_file, msgspec.json.encode(connection))
-        if not await self._running.service.session_stores.logged.keys():
-            log.warning("no keys", extra={"hint": f"svc keys create NAME --database {url_of(self._options.database)}"})
+        with contextlib.suppress(UnavailableError):  # the database has gone since
+            if not await self._running.service.session_stores.logged.keys():
+                hint = f"svc keys create NAME --database {url_of(self._options.database)}"
+                log.warning("no keys", extra={"hint": hint})
         log.info("listening", extra={"address": connection.base_url, "pid": connection.pid, "version": VERSION})
 
     async def on_tick(self, counter: int) -> bool:

@@ -38,10 +38,10 @@ class SessionStores:
         # drops a lock when nobody uses it.
         self._adding: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
-    async def find(self, session_id: str) -> SessionHandle | None:
-        """The session, even if expired, or None."""
+    async def find(self, session_id: str, *, query_id: str = "") -> SessionHandle | None:
+        """The session, even if expired, or None. With ``query_id``, its ``has_query`` is set."""
         is_private = session_id in self._private_ids
-        session = await (self.private if is_private else self.logged).session(session_id)
+        session = await (self.private if is_private else self.logged).session(session_id, query_id=query_id)
         return None if session is None else self._handle(session, is_private=is_private)
 
     async def check_here(self, session_id: str) -> None:

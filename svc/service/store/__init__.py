@@ -53,8 +53,8 @@ class Store(Protocol):
         """Store a session, or return the one that already has its id."""
         ...
 
-    async def session(self, session_id: str) -> SessionRecord | None:
-        """The session, even if expired; None if there is none."""
+    async def session(self, session_id: str, *, query_id: str = "") -> SessionRecord | None:
+        """The session, even if expired; None if there is none. With ``query_id``, ``has_query`` is set."""
         ...
 
     async def list_sessions(self, user_id: str, *, now: float) -> list[SessionRecord]:
@@ -65,8 +65,11 @@ class Store(Protocol):
         """The number of the user's live sessions."""
         ...
 
-    async def bytes_of(self, user_id: str) -> int:
-        """The bytes of messages, files, instructions and feedback that the user's sessions keep."""
+    async def bytes_of(self, user_id: str, *, max_age_seconds: float = 0.0) -> int:
+        """The bytes of messages, files, instructions and feedback that the user's sessions keep.
+
+        Where that must be added up, it may be what it was some seconds ago.
+        """
         ...
 
     async def bytes_of_all(self) -> int:
@@ -150,10 +153,6 @@ class Store(Protocol):
             SessionNotFoundError: The session does not exist.
             InvalidRequestError: Another message of the session has the query's id.
         """
-        ...
-
-    async def has_query(self, session_id: str, query_id: str) -> bool:
-        """Whether a turn of the session has this query."""
         ...
 
     async def begin_session(

@@ -82,7 +82,8 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     ``title`` is the first question in one line. ``instructions`` are the system messages of an OpenAI-style client, or
     those of the registration's ``agents_config`` (JSON, or empty). ``local_tools`` are the tools offered with the last
     query, ``registered_tools`` those of the registration. ``number`` is the row's, 0 before it is read from the store:
-    another session may get the id after a deletion, but never the number.
+    another session may get the id after a deletion, but never the number. ``has_query``: a turn of it has the query
+    that the session was read for.
     """
 
     id: str
@@ -108,6 +109,7 @@ class SessionRecord(msgspec.Struct, frozen=True, kw_only=True):
     registered_tools: tuple[LocalTool, ...] = ()
     agents_config: str = ""
     number: int = 0
+    has_query: bool = False
 
 
 class HistoryRow(msgspec.Struct, frozen=True):

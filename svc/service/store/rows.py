@@ -46,8 +46,8 @@ def session_number(connection: sqlite3.Connection, session_id: str) -> int | Non
     return None if row is None else int(row[0])
 
 
-def session_row(connection: sqlite3.Connection, session_id: str) -> SessionRecord | None:
-    """The session with its files, or None."""
+def session_row(connection: sqlite3.Connection, session_id: str, query_id: str = "") -> SessionRecord | None:
+    """The session with its files, and whether it has this query, or None."""
     sql = f"SELECT {_SESSION_COLUMNS} FROM sessions WHERE id = ?"  # noqa: S608
     row = connection.execute(sql, [session_id]).fetchone()
     if row is None:
@@ -57,10 +57,15 @@ def session_row(connection: sqlite3.Connection, session_id: str) -> SessionRecor
         files = connection.execute(
             "SELECT record FROM files WHERE session_number = ? ORDER BY number", [row[14]]
         ).fetchall()
-    return session_record(session_id, row, [file[0] for file in files])
+    sql = "SELECT 1 FROM turns WHERE session_number = ? AND query_id = ?"
+    has_turns = query_id and row[12]
+    has_query = has_turns and connection.execute(sql, [row[14], query_id]).fetchone() is not None
+    return session_record(session_id, row, [file[0] for file in files], has_query=bool(has_query))
 
 
-def session_record(session_id: str, row: Sequence[Any], files: Sequence[str]) -> SessionRecord:
+def session_record(
+    session_id: str, row: Sequence[Any], files: Sequence[str], *, has_query: bool = False
+) -> SessionRecord:
     """The session of a row with its columns in this order, and the records of its files."""
     return SessionRecord(
         id=session_id,
@@ -86,6 +91,7 @@ def session_record(session_id: str, row: Sequence[Any], files: Sequence[str]) ->
         registered_tools=_local_tools(row[20]),
         agents_config=row[21],
         number=row[14],
+        has_query=has_query,
     )
 
 

@@ -203,9 +203,9 @@ class SqliteStore:
 
         return await self._write(operation)
 
-    async def session(self, session_id: str) -> SessionRecord | None:
-        """The session, even if expired; None if there is none."""
-        return await self._read_inline(lambda c: session_row(c, session_id))
+    async def session(self, session_id: str, *, query_id: str = "") -> SessionRecord | None:
+        """The session, even if expired; None if there is none. With ``query_id``, ``has_query`` is set."""
+        return await self._read_inline(lambda c: session_row(c, session_id, query_id))
 
     async def list_sessions(self, user_id: str, *, now: float) -> list[SessionRecord]:
         """The user's live sessions, oldest first."""
@@ -225,7 +225,7 @@ class SqliteStore:
         sql = "SELECT count(*) FROM sessions WHERE user_id = ? AND expire_time > ?"
         return int((await self._read(lambda c: c.execute(sql, [user_id, now]).fetchone()))[0])
 
-    async def bytes_of(self, user_id: str) -> int:
+    async def bytes_of(self, user_id: str, *, max_age_seconds: float = 0.0) -> int:  # always exact
         """What the user's sessions keep, expired ones included."""
         row = await self._read_inline(lambda c: c.execute("SELECT bytes FROM users WHERE id = ?", [user_id]).fetchone())
         return int(row[0]) if row else 0
@@ -362,11 +362,6 @@ class SqliteStore:
     ) -> TurnStart:
         """Store a query and begin its turn, or return the turn that the same query id began before."""
         return await self._write(lambda c: turn_rows.begin(c, session_id, query, owner, first_batch, key_id))
-
-    async def has_query(self, session_id: str, query_id: str) -> bool:
-        """Whether a turn of the session has this query."""
-        sql = "SELECT 1 FROM turns t JOIN sessions s ON s.number = t.session_number WHERE s.id = ? AND t.query_id = ?"
-        return await self._read_inline(lambda c: c.execute(sql, [session_id, query_id]).fetchone()) is not None
 
     async def begin_session(
         self,

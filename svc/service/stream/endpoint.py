@@ -80,7 +80,7 @@ async def stream(
     try:
         if after is None:
             outbox.rewind(await _start_of_running_turn(handle, outbox.position))
-        await websocket.accept(subprotocol=SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
+        await accept(websocket)
         if after is not None and after > handle.session.last_seq:
             await _refuse_lost_history(websocket, handle.session.last_seq, after, now=service.clock())
             return
@@ -89,6 +89,22 @@ async def stream(
     finally:
         place.close()
         service.bus.unsubscribe(session_id, outbox)
+
+
+class ClientGoneError(Exception):
+    """The client left before its handshake was answered. ``error`` is the server's, which expects it back."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+async def accept(websocket: WebSocket) -> None:
+    """Answer the handshake; raises ClientGoneError if the client has left, as it may while the database is slow."""
+    try:
+        await websocket.accept(subprotocol=SUBPROTOCOL if SUBPROTOCOL in websocket.scope["subprotocols"] else None)
+    except OSError as error:
+        raise ClientGoneError(error) from error
 
 
 def _parse_after(session_id: str, after: str) -> int | None:

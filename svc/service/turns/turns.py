@@ -299,7 +299,7 @@ class Turns:
     async def _begin_running(self, pending: PendingTurn, begin: BeginTurn) -> tuple[TurnStart, TurnRun | None]:
         step_buffer = self._new_step_buffer(pending)
         batch = Batch([], [], None)
-        if await self._can_start_early(pending):
+        if self._can_start_early(pending):
             step_buffer.start(partial(self._open_steps, pending, step_buffer.stop_request))
             await asyncio.sleep(0)  # lets the assistant run up to its first await
             batch = step_buffer.next_batch()
@@ -321,12 +321,11 @@ class Turns:
         self._start(pending, run)
         return turn_start, run
 
-    async def _can_start_early(self, pending: PendingTurn) -> bool:
+    def _can_start_early(self, pending: PendingTurn) -> bool:
         """Whether the assistant may start before the query is stored: the history is cached, no other turn is known."""
         session = pending.handle.session
-        if pending.history is None or session.is_running or session.id in self._runs:
-            return False
-        return not session.turns or not await pending.handle.store.has_query(session.id, pending.query.id)
+        is_busy = session.is_running or session.id in self._runs
+        return pending.history is not None and not is_busy and not session.has_query
 
     async def answer(self, session_id: str, message: Message) -> None:
         """Accept a client's answer to a request of the running turn; raises InvalidRequestError if none is pending."""
@@ -657,6 +656,8 @@ async def _wait_first(done: asyncio.Future[list[Literal[True]]], hurry: asyncio.
     for future in both:
         future.cancel()
     await asyncio.wait(both)
+    if not done.cancelled():
+        done.exception()  # of a gathering that was cancelled: it would be logged as one that nobody looked at
 
 
 async def _settled(run: TurnRun) -> None:

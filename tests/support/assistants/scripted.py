@@ -132,6 +132,19 @@ class Steady(Assistant):
         yield Answer(markdown=f"{turn.prompt} steps")
 
 
+class Ticking(Assistant):
+    """As many INFOs as the prompt says, each after so many milliseconds: ``COUNT [MILLISECONDS]``, five by default."""
+
+    async def answer(self, turn: Turn) -> AsyncIterator[Step | Answer]:
+        count, _, milliseconds = turn.prompt.partition(" ")
+        seconds = float(milliseconds or 5) / 1_000
+        for number in range(int(count)):
+            yield Step(content=f"step {number}")
+            if seconds:
+                await asyncio.sleep(seconds)
+        yield Answer(markdown=f"{turn.prompt} steps")
+
+
 class Calling(Assistant):
     """Calls the client's tools that the prompt names, one after the other or (``both``) at once; answers with results.
 

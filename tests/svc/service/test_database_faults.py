@@ -5,13 +5,19 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from svc.service.app import build
+from svc.service.settings import Settings
 from svc.service.store.address import PostgresAddress
+from svc.service.store.postgres.single_service import PostgresLock
+from tests.support.assistants.scripted import Steady
 from tests.support.live import ProcessService
 from tests.support.postgres import PostgresServer, postgres_server
+from tests.support.tcp_link import database_link
 from tests.support.wire_client import register
 from tests.svc.service.test_kills import Client, ProcessFaults, finish_and_check
 
@@ -79,3 +85,29 @@ async def test_a_few_faults_lose_nothing(tmp_path: Path):
 @pytest.mark.timeout(3_600)
 async def test_two_hundred_faults_lose_nothing(tmp_path: Path):
     await go_through_faults(tmp_path, faults=200, clients=12, seed=2)
+
+
+async def test_a_service_waits_for_a_database_that_goes_away_while_it_starts(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    with database_link(PostgresAddress(postgres.new_schema())) as link:
+        settings = Settings(shared_database=True)
+        running = build(Steady(), database=link.address, files=tmp_path / "files", settings=settings)
+        take = PostgresLock.take
+
+        async def take_and_lose(lock: PostgresLock, on_lost: Callable[[], None]) -> None:
+            await take(lock, on_lost)
+            await asyncio.to_thread(link.cut)
+
+        monkeypatch.setattr(PostgresLock, "take", take_and_lose)
+        starting = asyncio.create_task(running.start())
+        try:
+            while "the start waits for the database" not in caplog.text:
+                await asyncio.sleep(0.01)
+            assert not starting.done()
+            await asyncio.to_thread(link.mend)
+            await starting
+            assert running.service.is_ready
+        finally:
+            starting.cancel()
+            await running.close()

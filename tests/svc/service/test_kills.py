@@ -17,10 +17,11 @@ from pathlib import Path
 
 import httpx2
 import pytest
+from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import WebSocketException
 
 from svc.messages import State
-from tests.support.live import ProcessService, live_process, wait_until
+from tests.support.live import LiveService, ProcessService, live_process, wait_until
 from tests.support.small_disk import MIB, SmallDisk, small_disk, small_disk_or_folder
 from tests.support.wire_client import Frame, opened, read, register, send
 
@@ -37,19 +38,24 @@ class Client:
 
     def __init__(self, session_id: str) -> None:
         self.session_id = session_id
+        self.options: dict[str, float] = {}  # of its streams
         self.seen: list[Frame] = []
         self.answered = 0
         self.is_leaving = False  # after the turn that runs
 
-    async def run(self, service: ProcessService) -> None:
+    async def run(self, service: LiveService) -> None:
         """Until the service dies, or the client leaves."""
         with contextlib.suppress(OSError, WebSocketException, TimeoutError):
-            async with opened(service, self.session_id, len(self.seen), max_queue=None) as socket:
+            async with opened(service, self.session_id, len(self.seen), max_queue=None, **self.options) as socket:
+                self.connected(socket)
                 while not self.is_leaving:
                     query = {"id": f"q{self.answered}", "message_type": "query", "content": str(self.steps)}
                     await send(socket, **query)
                     await self._read_turn(socket, query["id"])
                     self.answered += 1
+
+    def connected(self, socket: ClientConnection) -> None:
+        """A stream is open."""
 
     async def _read_turn(self, socket, query_id: str) -> None:
         while True:
@@ -76,6 +82,7 @@ def figures_of(client: Client, stored: list[Frame]) -> Counter[str]:
         taken_up=sum(frame["content"] == AGAIN for frame in stored),
         died_twice=sum(frame["status_message"] == "internal_error" for frame in stored),
         not_stored=sum(frame["status_message"] == "insufficient_storage" for frame in stored),
+        failed=sum(frame["message_type"] == "error" for frame in stored),
         stored=len(stored),
         seen=len(seen),
         lost=sum(by_seq.get(frame["seq"]) != frame for frame in client.seen),
@@ -99,11 +106,13 @@ def check_history(client: Client, stored: list[Frame], releases: int = 0) -> Non
 
 
 def check_runs(of_turn: list[Frame], releases: int) -> None:
-    """Each run's steps count from 0 without a gap, and a later run says that it is one.
+    """Each run's steps count from 0 without a gap, and a later run says that it is one, and nothing of an older one
+    comes after it.
 
     A turn runs twice at most; ``releases`` are those of stopping services, which do not count.
     """
-    groups = list(dict.fromkeys(frame["group"] for frame in of_turn[1:]))
+    groups = [group for group, _ in itertools.groupby(frame["group"] for frame in of_turn[1:])]
+    assert len(groups) == len(set(groups)), "a run went on after a newer one began"
     for number, group in enumerate(groups):
         contents = [f["content"] for f in of_turn if f["group"] == group and f["message_type"] == "info"]
         assert not number or contents[:1] in ([], [AGAIN])

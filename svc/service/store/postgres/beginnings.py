@@ -13,7 +13,16 @@ import msgspec
 from svc.errors import InvalidRequestError, SessionNotFoundError, TurnInProgressError
 from svc.messages import ROOT_ID, Message, Usage, new_id, title_of
 from svc.service.store.postgres.appends import Place
-from svc.service.store.records import FirstBatch, StoredMessage, TurnEnd, TurnRecord, TurnStart, TurnState
+from svc.service.store.records import (
+    FirstBatch,
+    SessionRecord,
+    StoredMessage,
+    TurnEnd,
+    TurnRecord,
+    TurnStart,
+    TurnState,
+)
+from svc.service.store.rows import session_values
 from svc.service.store.turn_rows import add_usage
 
 MAX_TRIES = 100  # each means that another query of the session was stored meanwhile
@@ -52,6 +61,23 @@ WITH moved AS (
   FROM moved, unnest($15::bigint[], $16::text[], $17::text[], $18::bytea[]) AS m (seq, message_type, id, body)
 )
 SELECT fence FROM moved
+"""
+FIRST_COLUMN = 13  # of the session's own, among the values of ``_BEGIN_SESSION``
+_BEGIN_SESSION = """
+WITH turn AS (SELECT nextval('turn_numbers') AS number), new AS (
+  INSERT INTO sessions ({columns}, turns, title, running_turn, owner, fence)
+  SELECT {marks}, 1, $1::text, CASE WHEN $2::text = 'running' THEN turn.number ELSE 0 END,
+    CASE WHEN $2::text = 'running' THEN $3::text ELSE '' END, 1 FROM turn
+  ON CONFLICT (id) DO NOTHING RETURNING number
+), begun AS (
+  INSERT INTO turns (number, session_number, id, query_id, query_seq, state, attempts, started, ended, key_id)
+  SELECT turn.number, new.number, $4, $5, 1, $2, CASE WHEN $3::text = '' THEN 0 ELSE 1 END, $6, $7, $12 FROM new, turn
+), stored AS (
+  INSERT INTO messages (session_number, seq, turn_number, message_type, id, body)
+  SELECT new.number, m.seq, turn.number, m.message_type, m.id, m.body
+  FROM new, turn, unnest($8::bigint[], $9::text[], $10::text[], $11::bytea[]) AS m (seq, message_type, id, body)
+)
+SELECT new.number, turn.number FROM new, turn
 """
 
 
@@ -127,21 +153,15 @@ async def _write(
     """Store the turn's beginning; None if the session is not as it was read. ``holder``: its owner and key."""
     owner, key_id = holder
     session_id, (number, last_seq, usage, *_, turn_number) = session
-    is_stored = first_batch is not None and first_batch.after_seq == last_seq
-    messages, turn_end = (first_batch.messages, first_batch.turn_end) if first_batch and is_stored else ((), None)
-    stored = []
-    everything = [query, *messages]
-    for seq, message in enumerate(everything, last_seq + 1):
-        message.seq, message.turn = seq, query.turn
-        stored.append(StoredMessage(seq, _ENCODER.encode(message)))
+    is_stored, everything, turn_end = _first_messages(query, last_seq, first_batch)
+    stored = _encoded(everything, last_seq)
     state, usage, update_time, ended = _ending(query, usage, turn_end)
     fence = await connection.fetchval(
         _BEGIN,
         number, last_seq, stored[-1].seq, sum(len(one.body) for one in stored), update_time, usage,
         title_of(query.content), state.value, turn_number, owner, query.turn, query.id, float(query.created_at),
         float(ended),
-        [one.seq for one in stored], [one.message_type.value for one in everything], [one.id for one in everything],
-        [one.body for one in stored], key_id,
+        *_message_columns(stored, everything), key_id,
     )  # fmt: skip
     if fence is None:
         return None
@@ -158,6 +178,67 @@ async def _write(
     )
     start = TurnStart(turn=turn, stored=tuple(stored), is_first_batch_stored=is_stored)
     return Beginning(start=start, place=None if turn_end else Place(number, stored[-1].seq, usage))
+
+
+async def begin_session(
+    connection: Any,  # noqa: ANN401  # asyncpg has no types
+    session: SessionRecord,
+    query: Message,
+    owner: str,
+    first_batch: FirstBatch | None = None,
+    key_id: str = "",
+) -> Beginning | None:
+    """Store a new session with its first query, and begin its turn; None if the session's id is known."""
+    query.turn, query.parent_id = query.turn or new_id(), ROOT_ID
+    is_stored, everything, turn_end = _first_messages(query, 0, first_batch)
+    stored = _encoded(everything, 0)
+    values = session_values(session)
+    state, usage, update_time, ended = _ending(query, str(values["usage"]), turn_end)
+    size = int(values["bytes"]) + sum(len(one.body) for one in stored)
+    values |= {"usage": usage, "update_time": update_time, "bytes": size, "last_seq": stored[-1].seq}
+    columns = ", ".join(values)
+    marks = ", ".join(f"${number}" for number in range(FIRST_COLUMN, FIRST_COLUMN + len(values)))
+    row = await connection.fetchrow(
+        _BEGIN_SESSION.format(columns=columns, marks=marks),
+        title_of(query.content), state.value, owner, query.turn, query.id, float(query.created_at), float(ended),
+        *_message_columns(stored, everything), key_id, *values.values(),
+    )  # fmt: skip
+    if row is None:
+        return None
+    session_number, turn_number = row
+    turn = TurnRecord(
+        session_id=session.id, id=query.turn, number=turn_number, query_id=query.id, query_seq=1, state=state, fence=1,
+        attempts=int(bool(owner)), key_id=key_id,
+    )  # fmt: skip
+    start = TurnStart(turn=turn, stored=tuple(stored), is_first_batch_stored=is_stored)
+    return Beginning(start=start, place=None if turn_end else Place(session_number, stored[-1].seq, usage))
+
+
+def _first_messages(
+    query: Message, last_seq: int, first_batch: FirstBatch | None
+) -> tuple[bool, list[Message], TurnEnd | None]:
+    """Whether the first batch is stored with the query, what is stored, and the turn's end if it is known."""
+    if first_batch is None or first_batch.after_seq != last_seq:
+        return False, [query], None
+    return True, [query, *first_batch.messages], first_batch.turn_end
+
+
+def _encoded(messages: Sequence[Message], last_seq: int) -> list[StoredMessage]:
+    """Give the messages of a query's turn their places; the query is the first."""
+    stored = []
+    for seq, message in enumerate(messages, last_seq + 1):
+        message.seq, message.turn = seq, messages[0].turn
+        stored.append(StoredMessage(seq, _ENCODER.encode(message)))
+    return stored
+
+
+def _message_columns(stored: Sequence[StoredMessage], messages: Sequence[Message]) -> tuple[list[object], ...]:
+    return (
+        [one.seq for one in stored],
+        [one.message_type.value for one in messages],
+        [one.id for one in messages],
+        [one.body for one in stored],
+    )
 
 
 def _ending(query: Message, usage: str, turn_end: TurnEnd | None) -> tuple[TurnState, str, int, float]:

@@ -6,11 +6,15 @@ from svc.service.store.rows import SESSION_VALUES
 
 NOW = "extract(epoch FROM clock_timestamp())::double precision"
 """The database's time, in seconds since the epoch: the same for all services, whatever their own clocks say."""
-SESSION = f"""
+_SESSION = f"""
 SELECT {SESSION_VALUES}, s.running_turn <> 0,
   (SELECT coalesce(array_agg(f.record ORDER BY f.number), '{{}}') FROM files f WHERE f.session_number = s.number),
   s.local_tools, s.title, s.registered_tools, s.agents_config, s.id
-FROM sessions s
+"""  # noqa: S608
+SESSION = f"{_SESSION} FROM sessions s"
+SESSION_FOR_QUERY = f"""
+{_SESSION}, EXISTS (SELECT 1 FROM turns t WHERE t.session_number = s.number AND t.query_id = $2)
+FROM sessions s WHERE s.id = $1
 """  # noqa: S608
 _FREE = "SELECT number FROM sessions WHERE running_turn <> 0 AND owner <> $1 ORDER BY number FOR UPDATE SKIP LOCKED"
 _FREE_ONE = "SELECT number FROM sessions WHERE id = $2 AND running_turn = $3 AND fence = $4 AND owner = '' FOR UPDATE"

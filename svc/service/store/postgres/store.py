@@ -22,7 +22,16 @@ from svc.service.store.postgres.appends import Appends, Place
 from svc.service.store.postgres.beginnings import TURN_COLUMNS, Beginning, turn_of
 from svc.service.store.postgres.links import FAILURES, Links, connect, is_away, store_error
 from svc.service.store.postgres.schema import migrate
-from svc.service.store.postgres.statements import BYTES, CLAIM, CLAIM_ONE, EXCHANGES, RELEASE, SESSION, TURN_MESSAGES
+from svc.service.store.postgres.statements import (
+    BYTES,
+    CLAIM,
+    CLAIM_ONE,
+    EXCHANGES,
+    RELEASE,
+    SESSION,
+    SESSION_FOR_QUERY,
+    TURN_MESSAGES,
+)
 from svc.service.store.records import (
     FeedbackRecord,
     FileRecord,
@@ -53,6 +62,7 @@ DELETE_SECONDS = 300.0
 PATIENCE_SECONDS = 60.0  # a failover takes 10 to 60 s; a running turn waits for it
 APPEND_SECONDS = 6.0  # a link that is cut without a word is given up, and the append sent again on another
 WAIT_SECONDS = 1.0  # between attempts to reach the server at the start
+MAX_COUNTED_USERS = 10_000
 log: logging.Logger = logging.getLogger("svc.store")
 
 
@@ -66,6 +76,7 @@ class PostgresStore:
         self._file_links = Links(address, 1, DELETE_SECONDS)
         self._appends = Appends(Links(address, 1, APPEND_SECONDS), patience_seconds)
         self._is_open = False
+        self._counted_bytes: dict[str, tuple[float, int]] = {}  # by user: when they were added up, and the sum
 
     async def open(self) -> None:
         """Wait for the server, migrate the schema, start to take appends."""
@@ -177,11 +188,11 @@ class PostgresStore:
 
         return await self._write(operation)
 
-    async def session(self, session_id: str) -> SessionRecord | None:
-        """The session, even if expired; None if there is none."""
+    async def session(self, session_id: str, *, query_id: str = "") -> SessionRecord | None:
+        """The session, even if expired; None if there is none. With ``query_id``, ``has_query`` is set."""
         if "\0" in session_id:  # no text of PostgreSQL has it
             return None
-        return await self._read(lambda c: _session(c, session_id))
+        return await self._read(lambda c: _session(c, session_id, "" if "\0" in query_id else query_id))
 
     async def list_sessions(self, user_id: str, *, now: float) -> list[SessionRecord]:
         """The user's live sessions, oldest first."""
@@ -194,9 +205,17 @@ class PostgresStore:
         sql = "SELECT count(*) FROM sessions WHERE user_id = $1 AND expire_time > $2"
         return int(await self._read(lambda c: c.fetchval(sql, user_id, _whole(now))))
 
-    async def bytes_of(self, user_id: str) -> int:
-        """What the user's sessions keep, expired ones included."""
-        return int(await self._read(lambda c: c.fetchval(BYTES, user_id)))
+    async def bytes_of(self, user_id: str, *, max_age_seconds: float = 0.0) -> int:
+        """What the user's sessions keep, expired ones included; all of them are added up."""
+        now = asyncio.get_running_loop().time()
+        counted, size = self._counted_bytes.get(user_id, (0.0, 0))
+        if max_age_seconds and counted and now - counted <= max_age_seconds:
+            return size
+        size = int(await self._read(lambda c: c.fetchval(BYTES, user_id)))
+        if len(self._counted_bytes) >= MAX_COUNTED_USERS:
+            self._counted_bytes.clear()
+        self._counted_bytes[user_id] = now, size
+        return size
 
     async def bytes_of_all(self) -> int:
         """What the sessions of all users keep."""
@@ -330,11 +349,6 @@ class PostgresStore:
             self._appends.know(begun.start.turn, begun.place)
         return begun.start
 
-    async def has_query(self, session_id: str, query_id: str) -> bool:
-        """Whether a turn of the session has this query."""
-        sql = "SELECT 1 FROM turns t JOIN sessions s ON s.number = t.session_number WHERE s.id = $1 AND t.query_id = $2"
-        return await self._read(lambda c: c.fetchval(sql, session_id, query_id)) is not None
-
     async def begin_session(
         self,
         session: SessionRecord,
@@ -346,6 +360,10 @@ class PostgresStore:
         key_id: str = "",
     ) -> TurnStart:
         """Store a session, if it is not stored yet, with turns that were answered elsewhere; begin its query's turn."""
+        if not exchanges:  # as most: one statement
+            begun = await self._write(lambda c: beginnings.begin_session(c, session, query, owner, first_batch, key_id))
+            if begun is not None:
+                return self._noted(begun, owner)
 
         async def operation(connection: Any) -> Beginning:  # noqa: ANN401  # asyncpg has no types
             await _insert_session(connection, session)
@@ -531,9 +549,9 @@ async def _insert_session(connection: Any, session: SessionRecord) -> bool:  # n
     return await connection.fetchval(sql, *values.values()) is not None
 
 
-async def _session(connection: Any, session_id: str) -> SessionRecord | None:  # noqa: ANN401  # asyncpg has no types
-    row = await connection.fetchrow(f"{SESSION} WHERE s.id = $1", session_id)
-    return None if row is None else session_record(session_id, row, row[17])
+async def _session(connection: Any, session_id: str, query_id: str = "") -> SessionRecord | None:  # noqa: ANN401  # asyncpg has no types
+    row = await connection.fetchrow(SESSION_FOR_QUERY, session_id, query_id)
+    return None if row is None else session_record(session_id, row, row[17], has_query=row[23])
 
 
 async def _delete(connection: Any, condition: str, value: object) -> tuple[int, list[str]]:  # noqa: ANN401  # the same

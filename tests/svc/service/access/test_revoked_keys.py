@@ -24,6 +24,7 @@ async def read_to_the_end(stream: ClientConnection) -> None:
         await stream.recv()
 
 
+@pytest.mark.one_service("looks into one service")
 async def test_the_turn_of_a_revoked_key_ends_with_its_stream(start_service: StartService):
     service = start_service(Slow)
     key_id, key = service.make_key("ann")
@@ -59,6 +60,7 @@ async def test_a_request_that_waits_for_a_turn_gets_the_reason(start_service: St
     assert (reply.status_code, reply.json()["error"]["code"]) == (401, "invalid_api_key")
 
 
+@pytest.mark.one_service("looks into one service")
 async def test_the_turns_of_other_keys_go_on(start_service: StartService):
     service = start_service(Slow)
     key_id, key = service.make_key("ann")

@@ -34,6 +34,7 @@ def get(service: ThreadService, target: str, authorization: str, method: str = "
     return httpx2.request(method, url, headers=headers, trust_env=False).status_code
 
 
+@pytest.mark.one_service("a proof and a challenge are of one service")
 def test_the_service_proves_that_it_knows_a_key_at_its_own_address(service: ThreadService):
     nonce = secrets.token_hex(NONCE_BYTES)
     reply = ask(service, service.key, nonce)
@@ -77,6 +78,7 @@ def test_a_malformed_name_or_nonce_is_refused(service: ThreadService, field: str
     assert (reply.status_code, reply.json()["error"]["param"]) == (400, field)
 
 
+@pytest.mark.one_service("a proof and a challenge are of one service")
 def test_a_hidden_key_opens_one_request(service: ThreadService):
     header = sealed(service, service.key, "GET", "/session/list")
 
@@ -87,6 +89,7 @@ def test_a_hidden_key_opens_one_request(service: ThreadService):
     assert get(service, "/key/create", header, "POST") == 401
 
 
+@pytest.mark.one_service("a proof and a challenge are of one service")
 def test_a_hidden_key_opens_a_stream(service: ThreadService):
     with service.http() as http:
         session_id = http.post("/session/register", json={}).json()["data"]["id"]
@@ -109,6 +112,7 @@ def test_the_digest_alone_opens_nothing(service: ThreadService):
     assert get(service, "/user/info", header) == 401
 
 
+@pytest.mark.one_service("a proof and a challenge are of one service")
 def test_a_challenge_ends_with_its_time_and_its_process(start_service: StartService):
     now = [1_800_000_000.0]
     service, other = start_service(Echo, clock=lambda: now[0]), start_service(Echo)

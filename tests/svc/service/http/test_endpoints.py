@@ -183,6 +183,7 @@ def test_generate_gives_the_whole_turn(service: ThreadService):
     assert (session["turns"], session["state"]) == (1, "agent_done")
 
 
+@pytest.mark.several_services
 def test_generate_with_a_known_query_id_gives_the_same_turn(service: ThreadService):
     with service.http() as http:
         session_id = register(service)
@@ -190,6 +191,7 @@ def test_generate_with_a_known_query_id_gives_the_same_turn(service: ThreadServi
         assert ask(http, session_id, "who?", id="q1").json() == first
 
 
+@pytest.mark.one_service("looks into one service")
 def test_generate_repeated_while_the_turn_runs_waits_for_it(start_service):
     service = start_service(Slow)
     session_id = register(service)
@@ -223,6 +225,7 @@ def test_a_turn_that_ended_in_an_error_is_that_http_error(start_service, prompt,
         assert error_of(ask(http, register(service), prompt)) == (status, code, None)
 
 
+@pytest.mark.several_services
 def test_earlier_answered_turns_are_history_with_their_sources(start_service):
     service = start_service(Remembering)
     with service.http() as http:
@@ -245,6 +248,7 @@ def test_an_unused_turn_id_is_kept_and_an_unknown_parent_becomes_the_root(servic
     assert second[0]["parent_id"] == first[-2]["id"]
 
 
+@pytest.mark.several_services
 def test_files_are_kept_typed_listed_and_given_to_the_assistant(start_service):
     service = start_service(Reading)
     with service.http() as http:
@@ -422,6 +426,7 @@ def test_a_wrong_method_lists_the_allowed_ones(service: ThreadService):
     assert "POST" in reply.json()["error"]["message"]
 
 
+@pytest.mark.several_services
 def test_deleting_erases_messages_and_files_from_the_disk(service: ThreadService):
     with service.http() as http:
         session_id = register(service)
@@ -498,6 +503,7 @@ def test_user_info_has_the_user_and_the_rights_of_the_key(service: ThreadService
     assert [model["model_string"] for model in info["available_models"]] == ["svc-1.1"]
 
 
+@pytest.mark.several_services
 def test_requests_over_the_rate_limit_get_retry_after(service: ThreadService):
     _, key = service.make_key("eve", rpm=3)
     with service.http(key) as http:

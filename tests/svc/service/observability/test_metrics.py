@@ -38,6 +38,7 @@ def test_metrics_are_for_the_users_that_the_operator_names(start_service: StartS
             assert http.get("/metrics").status_code == status
 
 
+@pytest.mark.one_service("each service counts what it did")
 async def test_requests_streams_and_turns_are_counted(start_service: StartService):
     service = start_service(Echo, metrics=True)
     session_id = register(service)
@@ -57,6 +58,7 @@ async def test_requests_streams_and_turns_are_counted(start_service: StartServic
     assert not [name for name in after if "zebra" in name]
 
 
+@pytest.mark.one_service("each service counts what it did")
 @pytest.mark.parametrize("prompt", ["raise", "upstream"])
 def test_failed_turns_count_as_failed(prompt: str, start_service: StartService):
     service = start_service(Crash, metrics=True)

@@ -147,6 +147,7 @@ def held(service: ThreadService, name: QuotaName) -> float:
     return sum(float(line.rpartition(" ")[2]) for line in lines)
 
 
+@pytest.mark.one_service("counted by each service")
 def test_requests_at_once_and_their_bodies(start_service: StartService):
     service = start_service(Echo, key_requests_at_once=3, key_body_bytes=250_000)
     _, key = service.make_key("eve")
@@ -213,6 +214,7 @@ async def test_a_cancel_is_never_refused(start_service: StartService):
         assert frames[-1]["status_message"] == "cancelled"
 
 
+@pytest.mark.one_service("looks into one service")
 def test_running_turns(start_service: StartService):
     service = start_service(Slow, key_turns=2)
     with two_users(service) as (eve, bob):
@@ -278,6 +280,7 @@ def folder_of(service: ThreadService) -> Path:
     return service.files
 
 
+@pytest.mark.one_service("counted by each service")
 def test_uploads_at_the_same_time_do_not_exceed_the_disk_quota(start_service: StartService):
     service = start_service(Echo, key_disk_bytes=MIB)
     with two_users(service) as (eve, _):
@@ -321,6 +324,7 @@ def test_what_is_kept_is_known_after_a_restart(start_service: StartService, tmp_
     again.stop()
 
 
+@pytest.mark.one_service("counted by each service")
 def test_metrics_name_no_key_and_no_user(start_service: StartService):
     service = start_service(Echo, metrics=True, key_requests_per_minute=2, key_sessions=1)
     key_id, key = service.make_key("a-user-whose-name-is-private")

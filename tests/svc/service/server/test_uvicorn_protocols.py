@@ -186,6 +186,7 @@ async def test_a_connection_waiting_for_its_response_stays_open(start_service: S
     writer.close()
 
 
+@pytest.mark.one_service("looks into one service")
 async def test_the_oldest_unauthenticated_connection_over_the_limit_is_closed(start_service: StartService):
     service = start_service(Slow, max_keyless_connections=5, turn_seconds=2.0)
     session_id = await asyncio.to_thread(register, service)

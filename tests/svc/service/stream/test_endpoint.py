@@ -11,11 +11,13 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
 from svc.service.access.key_admin import revoke_key
+from svc.service.stream import endpoint
 from tests.support.assistants.scripted import Chatty, Crash, Echo, Long, Slow, Steady
 from tests.support.live import ThreadService, wait_until
 from tests.support.wire_client import ask, kinds, opened, read, read_turn, register, send, seqs, until_closed
 
 
+@pytest.mark.several_services
 async def test_a_turn_is_streamed_in_order_and_ends_with_result_and_closing_info(service: ThreadService):
     async with opened(service, register(service)) as socket:
         frames = await ask(socket, "who?", id="q1", turn="t1")
@@ -39,6 +41,7 @@ async def test_without_after_a_client_gets_only_new_messages(service: ThreadServ
         assert (seqs(frames)[0], frames[0]["message_type"], frames[0]["parent_id"]) == (8, "info", "q2")
 
 
+@pytest.mark.several_services
 async def test_without_after_a_client_gets_a_running_turn_from_its_query_on(start_service):
     service = start_service(Slow)
     session_id = register(service)
@@ -59,6 +62,7 @@ async def test_after_gives_every_later_message_once(service: ThreadService, afte
         assert seqs(await ask(second, "two")) == list(range(7, 13))
 
 
+@pytest.mark.several_services
 async def test_all_clients_of_a_session_receive_the_same_messages(service: ThreadService):
     session_id = register(service)
     async with opened(service, session_id) as first, opened(service, session_id) as second:
@@ -91,6 +95,7 @@ async def test_a_client_joining_a_fast_turn_anywhere_misses_and_repeats_nothing(
     assert others == [list(range(n + 1, 3004)) for n in (0, 1, 700, 1500)]
 
 
+@pytest.mark.several_services
 async def test_a_repeated_query_is_not_run_again(service: ThreadService):
     session_id = register(service)
     async with opened(service, session_id) as socket:
@@ -147,6 +152,7 @@ async def test_a_second_query_during_a_turn_is_rejected_and_not_stored(start_ser
     assert refusal["parent_id"] == "q2"
 
 
+@pytest.mark.several_services
 async def test_cancel_ends_the_turn_closes_the_assistant_and_lets_the_next_query_in(start_service):
     Slow.closed = 0
     service = start_service(Slow)
@@ -314,6 +320,7 @@ async def test_a_client_too_far_behind_is_disconnected_and_resumes_with_after(st
     assert seen + rest == list(range(1, 20_004))
 
 
+@pytest.mark.several_services
 async def test_deleting_the_session_ends_its_turn_and_closes_its_streams(start_service):
     service = start_service(Slow)
     session_id = register(service)
@@ -327,6 +334,7 @@ async def test_deleting_the_session_ends_its_turn_and_closes_its_streams(start_s
     assert socket.close_code == 4410
 
 
+@pytest.mark.several_services
 async def test_a_revoked_key_closes_its_streams(service: ThreadService):
     key_id, key = service.make_key("eve")
     async with opened(service, register(service, key), key=key) as socket:
@@ -340,6 +348,7 @@ def _revoke(service: ThreadService, key_id: str) -> None:
     asyncio.run(revoke_key(service.database, key_id))
 
 
+@pytest.mark.one_service("stops one service; test_replicas.py has the others")
 async def test_a_graceful_stop_closes_streams_with_1001(start_service):
     service = start_service(Echo)
     async with opened(service, register(service)) as socket:
@@ -387,3 +396,37 @@ async def test_the_same_origin_and_the_subprotocol_are_accepted(service: ThreadS
     async with opened(service, session_id, origin=service.base_url, subprotocols=["svc"]) as socket:
         assert socket.subprotocol == "svc"
         assert len(await ask(socket, "one")) == 6
+
+
+@pytest.mark.one_service("looks into one service")
+async def test_a_client_that_leaves_before_its_handshake_is_answered_is_no_internal_error(
+    service: ThreadService, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    session_id = register(service)
+    has_come, left, is_refused = threading.Event(), threading.Event(), threading.Event()
+    live_session, accept = service.running.service.live_session, endpoint.accept
+
+    async def slow(*arguments, **options):
+        has_come.set()
+        await asyncio.to_thread(left.wait, 60)
+        return await live_session(*arguments, **options)
+
+    async def accept_late(websocket):
+        try:
+            await accept(websocket)
+        except endpoint.ClientGoneError:
+            is_refused.set()
+            raise
+
+    monkeypatch.setattr(service.running.service, "live_session", slow)
+    monkeypatch.setattr(endpoint, "accept", accept_late)
+    opening = asyncio.create_task(opened(service, session_id).__aenter__())
+    assert await asyncio.to_thread(has_come.wait, 60)
+    opening.cancel()
+    await asyncio.wait([opening])
+    wait_until(lambda: len(service.server.server_state.connections) == 0, "the service to know that it has left")
+    left.set()
+    assert await asyncio.to_thread(is_refused.wait, 60)
+    service.stop()
+    assert "internal error" not in caplog.text
+    assert "Exception in ASGI application" not in caplog.text

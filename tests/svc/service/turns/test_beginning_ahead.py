@@ -50,6 +50,7 @@ async def test_a_later_turn_that_is_answered_at_once_is_one_commit(start_service
     assert {frame["parent_id"] for frame in frames[1:]} == {frames[0]["id"]}
 
 
+@pytest.mark.one_service("the assistant begins ahead where the history is cached")
 async def test_a_query_repeated_after_its_turn_does_not_start_again(start_service):
     service = start_service(Counting)
     async with opened(service, register(service)) as socket:

@@ -13,6 +13,8 @@ from tests.support.assistants.scripted import Crash, Echo, Slow
 from tests.support.live import ThreadService, wait_until
 from tests.support.wire_client import ask, opened, read, register, send
 
+pytestmark = pytest.mark.one_service("the cache is in the memory of the service that ran the turn")
+
 
 def session(name: str = "s", last_seq: int = 6) -> SessionRecord:
     return SessionRecord(

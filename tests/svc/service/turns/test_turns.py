@@ -63,6 +63,7 @@ async def test_a_query_to_a_full_disk_gets_an_error_and_the_stream_stays_open(se
     assert (refusal["status_code"], refusal["status_message"], refusal["seq"]) == (507, "insufficient_storage", 0)
 
 
+@pytest.mark.one_service("stops one service; test_replicas.py has the others")
 async def test_a_stopping_service_rejects_queries_and_lets_a_turn_finish(start_service):
     service = start_service(Slow, stop_seconds=20)
     first, second = register(service), register(service)

@@ -15,6 +15,8 @@ from svc.service.settings import Settings
 from tests.support.live import ThreadService, wait_until
 from tests.support.wire_client import Frame, kinds, opened, read, read_turn, register, send
 
+pytestmark = pytest.mark.one_service("the queue of one service; test_replicas.py has that of several")
+
 
 class Held(Assistant):
     """Answers a question once it is let go; notes the order in which questions begin."""
