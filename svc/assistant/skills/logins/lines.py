@@ -235,7 +235,7 @@ class AuthLines:
         return event
 
     def _of_other(self, message: str, service: str, module: str) -> LoginEvent | None:
-        """Parse a message of another program than sshd, whose messages have no ports and repeat."""
+        """Parse a message of a program other than sshd: these have no ports, and repeat."""
         key = service, module, message
         event = self._messages.get(key, _UNKNOWN)
         if event is _UNKNOWN:
