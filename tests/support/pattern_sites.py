@@ -42,6 +42,10 @@ RUN_TIME = {
     "analyst/particulars.py:_mentions": r"[r'(?<![\w.-])aaa(?![\w-]|\.\w)']",
     "analyst/render.py:rated": r"[r'\bcritical\b(?! or higher)']",
     "analyst/structured_answer.py:_short_prose": r"[rf'\b{name}\b' for name in TYPES]",
+    "analyst/languages.py:_asks": "list(_words().interrogatives.values())",
+    "analyst/questions/inputs.py:both_answer": r"[r'(?<![\w.-])aaa(?![\w-]|\.\w)']",
+    "analyst/questions/record_answers.py:_says_in_text": r"[r'\bgroup\b']",
+    "analyst/questions/relations.py:_nouns": "[_nouns(what).pattern for what in RELATIONS]",
     "analyst/languages.py:gloss": (
         "[one for table in _words().questions.values() for one in table] + list(_words().interrogatives.values())"
     ),

@@ -24,7 +24,7 @@ _MORE = re.compile(r"\b(more|less|fewer|larger|bigger|smaller)\b[^?]{0,40}\bthan
 _BYTES = re.compile(r"\b(?:send|sent|upload\w*|transfer\w*|receiv\w*|download\w*|bytes|data|traffic)\b", re.IGNORECASE)
 _RECEIVES = re.compile(r"\b(?:receiv\w*|download\w*)\b", re.IGNORECASE)
 _FAILED = re.compile(r"\bfail\w*", re.IGNORECASE)
-_WORD = re.compile(r"[\w$@\\:.-]*[\w$]")
+_WORD = re.compile(r"[\w$@\\:.-]+")
 _OWN_WORDS = """
 anyone someone anything kb mb gb tb kib mib gib minutes hours seconds days one two three
 how many much did does do was were is are have has had the a an of in on to by from for with and or more less fewer

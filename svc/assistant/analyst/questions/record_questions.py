@@ -631,7 +631,7 @@ def asks_success(clause: str) -> bool:
 
 def asks_outcome(clause: str) -> bool:
     """Whether a clause is about what was let through, and what was not."""
-    spoken = _NAMED.sub(" ", clause)
+    spoken = _without_names(clause)
     is_stated = OUTCOME_LET.search(spoken) or OUTCOME_STOPPED.search(spoken) or fails(spoken)
     return bool(is_stated) or asks_success(spoken)
 
@@ -652,17 +652,23 @@ def fails(clause: str) -> bool:
     return _OF_FAILING.search(clause) is not None
 
 
-_NAMED = re.compile(r"[\w@\\/:.-]*[\w-][.@\\/][\w@\\/:.-]*\w")  # a name: "drop" of drop.example is no outcome
+_CHUNK = re.compile(r"[\w@\\/:.-]+")
+_INNER = re.compile(r"\w[.@\\/]\w")
+
+
+def _without_names(clause: str) -> str:
+    """A clause without names: "drop" of drop.example is no outcome."""
+    return _CHUNK.sub(lambda found: " " if _INNER.search(found[0]) else found[0], clause)
 
 
 _NOT = r"\b(?:not|n[o'\u2019]?t|never)(?: (?:been|be|get|got|yet))?"
 _NOT_LET = re.compile(
-    rf"(?:{_NOT} |\w+n['\u2019]?t (?:been )?)(?:allow\w*|accept\w*|permit\w*|approv\w*"
+    rf"(?:{_NOT} |\b\w{{1,12}}n['\u2019]?t (?:been )?)(?:allow\w*|accept\w*|permit\w*|approv\w*"
     r"|let (?:in|through)|get through)\b",
     re.IGNORECASE,
 )
 _NOT_STOPPED = re.compile(
-    rf"(?:{_NOT} |\w+n['\u2019]?t (?:been )?)(?:block\w*|den(?:y|ied)|drop(?:ped)?|reject\w*"
+    rf"(?:{_NOT} |\b\w{{1,12}}n['\u2019]?t (?:been )?)(?:block\w*|den(?:y|ied)|drop(?:ped)?|reject\w*"
     r"|prevent\w*|refus\w*|stopped"
     r"|quarantin\w*)\b",
     re.IGNORECASE,
@@ -705,7 +711,7 @@ def measured_by(clause: str) -> str:
 
 def _outcome_of(clause: str) -> str:
     """The outcome of the records that a question is about: "which were blocked?", not "was it blocked?"."""
-    clause = _NAMED.sub(" ", clause)
+    clause = _without_names(clause)
     if is_polar(clause) or (OUTCOME_LET.search(clause) and OUTCOME_STOPPED.search(clause)):
         return ""
     if LISTS.search(clause) and (_NOT_LET.search(clause) or _NOT_STOPPED.search(clause)):
@@ -763,7 +769,7 @@ def _words_of(clause: str, columns: Iterable[str] = ()) -> list[str]:
     if (subject := _SUBJECT.match(clause)) is not None and not _is_own(subject[1].lower()):
         found[subject[1].lower()] = None  # of any length: "did jo reach 198.51.100.75"
     clause = _NOUN_PHRASES.sub(" ", without_time(clause))
-    for token in _TOKEN.findall(_OUTCOMES.sub(_unless_name, _LOGINS.sub(" ", clause))):
+    for token in _TOKEN.findall(_without_outcomes(_LOGINS.sub(" ", clause))):
         word = token.strip(".,:;?!'\"-/").lower()
         if any(noun.fullmatch(word) for noun in nouns) or _is_own(word) or (len(word) < 3 and word.isalpha()):
             continue
@@ -777,14 +783,14 @@ def _is_own(word: str) -> bool:
 
 
 _SUBJECT = re.compile(r"\W*(?:did|does|has|had) ([A-Za-z][\w.@\\-]*)\b", re.IGNORECASE)
-_OUTCOMES = re.compile(
-    rf"[\w@\\/:.-]+[.@\\/][\w@\\/:.-]+|{OUTCOME_LET.pattern}|{OUTCOME_STOPPED.pattern}", re.IGNORECASE
-)
 
 
-def _unless_name(found: re.Match[str]) -> str:
-    """A name as it is, and nothing for a word about an outcome."""
-    return found[0] if _NAMED.fullmatch(found[0]) else " "
+def _without_outcomes(clause: str) -> str:
+    """A clause without its words about an outcome; names stay."""
+    return _CHUNK.sub(
+        lambda found: " " if OUTCOME_LET.fullmatch(found[0]) or OUTCOME_STOPPED.fullmatch(found[0]) else found[0],
+        clause,
+    )
 
 
 _EXEC = re.compile(r"\bexec(?:['\u2019]?e?d)?\b[^?]{0,12}\b(?:into|in|on)\b", re.IGNORECASE)

@@ -49,7 +49,7 @@ _NOUNS = {
     "e-mail address": r"e-?mails?(?: address(?:es)?)?", "phone number": r"phones?(?: numbers?)?|mobile numbers?",
     "serial number": r"serials?(?: numbers?)?",
 }  # fmt: skip
-_VALUE = r"[`'\"]?(?P<value>[\w$@\\:.*+-]*[\w$])[`'\"]?"
+_VALUE = r"[`'\"]?(?P<value>[\w$@\\:.*+-]{0,120}[\w$])[`'\"]?"
 _VERBS = (
     (
         re.compile(rf"\b(?:own(?:s|ed)?|belong(?:s|ed)? to|(?:is|was) assigned)(?: the)? {_VALUE}", re.IGNORECASE),
@@ -86,6 +86,7 @@ _OF = [
         rf"\b(?:which|what) (?:{nouns}) (?:does|did|has|had) {_VALUE} (?:have|use|got)\b",
     )
 ]
+_WORD = re.compile(r"[\w$@\\:.-]+")
 _SORT_WORDS = """
 ( the this that it bucket host ip address file process user account machine device server event attack incident log
 logs attacker rule them these those all box
@@ -196,6 +197,6 @@ def _named_as(what: str, found: Sequence[Finding[AskedRecords]]) -> list[str]:
 def _related(what: str, match: re.Match[str], clause: str, other: str = "") -> Relation | None:
     named = match["value"].strip(".")
     if named.lower() in _SORTS:  # "the owner of the bucket hr-data": the value is the next word, or the one before
-        rest: Sequence[str] = re.findall(r"[\w$@\\:.-]*[\w$]", clause[match.end("value") :])
-        named = next((word for word in rest if word.lower() not in _SORTS), "")
+        rest: Sequence[str] = _WORD.findall(clause[match.end("value") :])
+        named = next((word.strip(".:") for word in rest if word.strip(".:").lower() not in _SORTS), "")
     return Relation(what, named, other) if named else None

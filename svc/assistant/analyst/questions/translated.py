@@ -148,11 +148,11 @@ def _matched(rows: list[tuple[re.Pattern[str], str]], text: str, at: int) -> tup
 
 
 _TIDY = (
-    (re.compile(r"\s+([,.;:?!])"), r"\1"),
+    (re.compile(r"\s+"), " "),
+    (re.compile(r" ([,.;:?!])"), r"\1"),
     (re.compile(r"-\s*(?=[a-z])"), " "),
     (re.compile(r"\b(the|a|was|of) (?:the |a |was )+"), r"\1 "),
     (re.compile(r"\bwho was (?=logged in|created|deleted|used|sent|connected|tried)"), "who "),
-    (re.compile(r"\s+"), " "),
 )
 
 
