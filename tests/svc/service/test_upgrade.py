@@ -57,6 +57,17 @@ class Upgrade:
             self.clients.append(Roamer(register(first), self._chance))
             self._tasks.append(asyncio.create_task(roam(self.clients[-1])))
 
+    async def __aenter__(self) -> Upgrade:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """End the clients, also after a failure: one whose cancellation is lost sees that it is to leave."""
+        for client in self.clients:
+            client.is_leaving = True
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
     async def leave(self) -> None:
         """Every client leaves after its turn."""
         for client in self.clients:
@@ -110,23 +121,23 @@ async def test_two_services_are_upgraded_under_load_and_the_older_one_starts_ane
     later = later_build(tmp_path)
     with live_cluster(tmp_path, postgres, "Steady", count=2, **OPTIONS) as cluster:
         database = cluster.services[0].database
-        upgrade = Upgrade(cluster)
-        assert (await schema_of(database))[0] == NEWEST
+        async with Upgrade(cluster) as upgrade:
+            assert (await schema_of(database))[0] == NEWEST
 
-        await upgrade.replace(0, later)
-        assert await schema_of(database) == (NEWEST + 1, NEWEST)
-        assert [upgrade.version(number) for number in (0, 1)] == [VERSION, svc.__version__]
-        await upgrade.everyone_gets_on()
+            await upgrade.replace(0, later)
+            assert await schema_of(database) == (NEWEST + 1, NEWEST)
+            assert [upgrade.version(number) for number in (0, 1)] == [VERSION, svc.__version__]
+            await upgrade.everyone_gets_on()
 
-        await upgrade.replace(1, {})
-        assert upgrade.version(1) == svc.__version__
-        await upgrade.everyone_gets_on()
+            await upgrade.replace(1, {})
+            assert upgrade.version(1) == svc.__version__
+            await upgrade.everyone_gets_on()
 
-        await upgrade.leave()
-        for client in upgrade.clients:
-            for service in cluster.services:
-                with service.http() as http:
-                    await asyncio.to_thread(finish_and_check, http, client, 2)
+            await upgrade.leave()
+            for client in upgrade.clients:
+                for service in cluster.services:
+                    with service.http() as http:
+                        await asyncio.to_thread(finish_and_check, http, client, 2)
 
 
 @pytest.mark.parametrize(
