@@ -75,8 +75,6 @@ ListElsewhere = Callable[[KeyRecord], Awaitable[list[SessionRecord]]]
 FULL_RETRY_SECONDS = 60  # the interval at which expired sessions are erased
 _CLOCK = "clock"  # the name of the saved clock in the store
 SWEEP_SECONDS = 3_600.0
-KEPT_SECONDS = 2.0  # how old the sum of what a user keeps may be, as long as it is at most this part of the limit:
-NEARLY_ALL = 0.9
 SPARE_FILES = 64  # on top of a session's limit, for files that the service adds, such as long answers
 
 
@@ -201,10 +199,7 @@ class Service:
                     "logged session, or try again later",
                     retry_after=FULL_RETRY_SECONDS,
                 )
-        kept = await store.bytes_of(key.user_id, max_age_seconds=KEPT_SECONDS)
-        limit = self.quotas.limit(QuotaName.DISK if is_logged else QuotaName.MEMORY, key)
-        if limit and kept + more > limit * NEARLY_ALL:
-            kept = await store.bytes_of(key.user_id)
+        kept = await store.bytes_of(key.user_id)
         return self.quotas.hold(QuotaName.DISK if is_logged else QuotaName.MEMORY, key, more, kept=kept), kept
 
     async def get(
