@@ -202,10 +202,7 @@ class Service:
                     "logged session, or try again later",
                     retry_after=FULL_RETRY_SECONDS,
                 )
-        kept = await store.bytes_of(key.user_id, max_age_seconds=KEPT_SECONDS)
-        limit = self.quotas.limit(QuotaName.DISK if is_logged else QuotaName.MEMORY, key)
-        if limit and kept + more > limit * NEARLY_ALL:
-            kept = await store.bytes_of(key.user_id)
+        kept = await store.bytes_of(key.user_id)
         return self.quotas.hold(QuotaName.DISK if is_logged else QuotaName.MEMORY, key, more, kept=kept), kept
 
     async def get(

@@ -15,8 +15,7 @@ The rows:
 - **batches**: the same with 20 messages an append; COPY of 200 encoded rows a commit into the same table, which checks
   nothing.
 - **INFOs**: of one turn at its reader, a second, by the whole service; the same on SQLite.
-- **elsewhere**: the same where the reader is connected to a service that does not run the turn; at the one that
-  runs it.
+- **elsewhere**: the same if one service runs the turn and the reader is connected to the other; if one does both.
 - **later**: how much later the reader at another service has an INFO than the one at the same, 500 a second; the median
   and the 99th percentile of a round.
 - **first INFO**: from sending a query until its first INFO, of a session whose history is in memory; the same on

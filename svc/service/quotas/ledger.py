@@ -108,10 +108,6 @@ class Quotas:
             for (name, limit), reading in zip(limits.items(), readings, strict=True)
         }
 
-    def limit(self, name: QuotaName, key: KeyRecord) -> int:
-        """The key's limit of a quota; 0 if there is none."""
-        return QUOTAS[name].limit(key, self._settings)
-
     def count(self, name: QuotaName, key: KeyRecord, amount: float) -> None:
         """Count what was used, even if it is more than the limit: the cost of a turn is known at its end."""
         if amount <= 0:

@@ -65,11 +65,8 @@ class Store(Protocol):
         """The number of the user's live sessions."""
         ...
 
-    async def bytes_of(self, user_id: str, *, max_age_seconds: float = 0.0) -> int:
-        """The bytes of messages, files, instructions and feedback that the user's sessions keep.
-
-        Where that must be added up, it may be what it was some seconds ago.
-        """
+    async def bytes_of(self, user_id: str) -> int:
+        """The bytes of messages, files, instructions and feedback that the user's sessions keep."""
         ...
 
     async def bytes_of_all(self) -> int:

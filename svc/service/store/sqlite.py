@@ -225,7 +225,7 @@ class SqliteStore:
         sql = "SELECT count(*) FROM sessions WHERE user_id = ? AND expire_time > ?"
         return int((await self._read(lambda c: c.execute(sql, [user_id, now]).fetchone()))[0])
 
-    async def bytes_of(self, user_id: str, *, max_age_seconds: float = 0.0) -> int:  # always exact
+    async def bytes_of(self, user_id: str) -> int:
         """What the user's sessions keep, expired ones included."""
         row = await self._read_inline(lambda c: c.execute("SELECT bytes FROM users WHERE id = ?", [user_id]).fetchone())
         return int(row[0]) if row else 0

@@ -62,7 +62,7 @@ WITH moved AS (
 )
 SELECT fence FROM moved
 """
-FIRST_COLUMN = 13  # the session's columns come last among the values of ``_BEGIN_SESSION``
+FIRST_COLUMN = 13  # the first value of ``_BEGIN_SESSION`` that is a column of the session
 _BEGIN_SESSION = """
 WITH turn AS (SELECT nextval('turn_numbers') AS number), new AS (
   INSERT INTO sessions ({columns}, turns, title, running_turn, owner, fence)

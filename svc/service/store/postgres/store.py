@@ -62,7 +62,6 @@ DELETE_SECONDS = 300.0
 PATIENCE_SECONDS = 60.0  # a failover takes 10 to 60 s; a running turn waits for it
 APPEND_SECONDS = 6.0  # a link that is cut without a word is given up, and the append sent again on another
 WAIT_SECONDS = 1.0  # between attempts to reach the server at the start
-MAX_COUNTED_USERS = 10_000
 log: logging.Logger = logging.getLogger("svc.store")
 
 
@@ -76,7 +75,6 @@ class PostgresStore:
         self._file_links = Links(address, 1, DELETE_SECONDS)
         self._appends = Appends(Links(address, 1, APPEND_SECONDS), patience_seconds)
         self._is_open = False
-        self._counted_bytes: dict[str, tuple[float, int]] = {}  # by user: when they were added up, and the sum
 
     async def open(self) -> None:
         """Wait for the server, migrate the schema, start to take appends."""
@@ -205,17 +203,9 @@ class PostgresStore:
         sql = "SELECT count(*) FROM sessions WHERE user_id = $1 AND expire_time > $2"
         return int(await self._read(lambda c: c.fetchval(sql, user_id, _whole(now))))
 
-    async def bytes_of(self, user_id: str, *, max_age_seconds: float = 0.0) -> int:
-        """What the user's sessions keep, expired ones included; all of them are added up."""
-        now = asyncio.get_running_loop().time()
-        counted, size = self._counted_bytes.get(user_id, (0.0, 0))
-        if max_age_seconds and counted and now - counted <= max_age_seconds:
-            return size
-        size = int(await self._read(lambda c: c.fetchval(BYTES, user_id)))
-        if len(self._counted_bytes) >= MAX_COUNTED_USERS:
-            self._counted_bytes.clear()
-        self._counted_bytes[user_id] = now, size
-        return size
+    async def bytes_of(self, user_id: str) -> int:
+        """What the user's sessions keep, expired ones included."""
+        return int(await self._read(lambda c: c.fetchval(BYTES, user_id)))
 
     async def bytes_of_all(self) -> int:
         """What the sessions of all users keep."""

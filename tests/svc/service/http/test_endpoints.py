@@ -370,6 +370,7 @@ def test_the_number_of_files_per_session_is_bounded(start_service):
     assert len(stored_files(service)) == 2
 
 
+@pytest.mark.one_service("each service counts the unlogged sessions that it holds")
 def test_files_of_unlogged_sessions_share_a_limit_that_is_released(start_service):
     service = start_service(Echo, max_memory_file_bytes=1_000)
     first, second = register(service, can_log=False), register(service, can_log=False)

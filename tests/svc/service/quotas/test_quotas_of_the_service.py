@@ -244,6 +244,7 @@ def test_a_refused_or_repeated_query_holds_no_turn(start_service: StartService):
             wait_until(lambda: not held(service, QuotaName.TURNS), "the turn to end")
 
 
+@pytest.mark.one_service("each service counts the unlogged sessions that it holds")
 def test_sessions(start_service: StartService):
     service = start_service(Echo, key_sessions=2)
     with two_users(service) as (eve, bob):
@@ -299,6 +300,7 @@ def test_uploads_at_the_same_time_do_not_exceed_the_disk_quota(start_service: St
         assert sum(path.stat().st_size for path in folder_of(service).iterdir()) <= MIB
 
 
+@pytest.mark.one_service("each service counts the unlogged sessions that it holds")
 def test_the_memory_of_all_unlogged_sessions_together(start_service: StartService):
     service = start_service(Echo, max_memory_message_bytes=50_000)
     with two_users(service) as (eve, bob):

@@ -287,6 +287,7 @@ def test_a_service_counts_a_shared_file_once_for_the_account(start_service: Star
     assert upload(service, sessions[0], content + b"y") == 507, "two contents take the room that there is"
 
 
+@pytest.mark.one_service("looks into the memory of one service")
 def test_unlogged_sessions_share_nothing(start_service: StartService):
     service = start_service(Echo)
     _, key = service.make_key("v")

@@ -358,6 +358,7 @@ async def test_a_graceful_stop_closes_streams_with_1001(start_service):
     assert socket.close_code == 1001
 
 
+@pytest.mark.one_service("moves the clock of one service")
 async def test_an_expired_session_closes_its_streams_and_ends_its_turn(start_service):
     service = start_service(Slow, min_ttl_seconds=1)
     async with opened(service, register(service, ttl=1)) as socket:

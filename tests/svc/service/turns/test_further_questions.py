@@ -85,6 +85,7 @@ def test_a_damaged_result_is_read_again_and_the_answer_is_the_same(start_service
     assert asker.ask(session_id) == (True, answer)
 
 
+@pytest.mark.one_service("looks into the memory of one service")
 def test_results_of_unlogged_sessions_are_in_memory_and_their_own(start_service: StartService):
     service = start_service(Analyst)
     asker = Asker(service, "mara")
@@ -100,6 +101,7 @@ def test_results_of_unlogged_sessions_are_in_memory_and_their_own(start_service:
     assert kept.used_bytes == 0
 
 
+@pytest.mark.one_service("looks into the memory of one service")
 def test_with_no_room_for_results_each_question_reads_the_file(start_service: StartService):
     service = start_service(Analyst, kept_results_bytes=0, kept_results_memory_bytes=0)
     asker = Asker(service, "mara")

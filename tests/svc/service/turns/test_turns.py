@@ -22,6 +22,7 @@ async def read_until_silent(socket) -> list[dict[str, object]]:
             return frames
 
 
+@pytest.mark.one_service("the disk of one service")
 @pytest.mark.sqlite  # it fills a file
 @pytest.mark.parametrize("is_given_up", [False, True], ids=["free again in time", "free again too late"])
 async def test_a_turn_waits_for_a_full_disk_and_ends_exactly_once(
