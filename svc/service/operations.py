@@ -74,8 +74,6 @@ log: logging.Logger = logging.getLogger("svc.service")
 ListElsewhere = Callable[[KeyRecord], Awaitable[list[SessionRecord]]]
 FULL_RETRY_SECONDS = 60  # the interval at which expired sessions are erased
 _CLOCK = "clock"  # the name of the saved clock in the store
-KEPT_SECONDS = 2.0  # how old the sum of what a user keeps may be, as long as it is at most this part of the limit:
-NEARLY_ALL = 0.9
 SPARE_FILES = 64  # on top of a session's limit, for files that the service adds, such as long answers
 
 
