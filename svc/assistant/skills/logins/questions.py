@@ -16,6 +16,8 @@ LOGIN_QUESTIONS = (
     r"\bfailed (?:ssh |password )?(?:log-?ins?|log-?ons?|passwords?|attempts?|auth\w*|sign-?ins?)\b",
     r"\b(?:log-?in|log-?on|authentication|password) (?:failures?|attempts?)\b",
     rf"\b(?:{_LOGINS}) (?:have |had |that )?fail(?:ed|s)?\b",
+    r"\b(?:who|users?|accounts?|people) (?:has |have |had )?failed(?:$|[ ]?[?!.,;]| (?:and|or|most|from|at|on|over)\b)",
+    r"\bfailed to (?:log|sign|auth|connect)\w*",
     r"\bpassword[- ](?:spray|guess)\w*",
     r"\bcredential stuffing\b",
     r"\bwho (?:has |was |had )?(?:logged|got|gotten|let|broke|broken|tried to (?:log|get)) ?(?:on|in)\b",
