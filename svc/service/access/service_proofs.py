@@ -15,11 +15,11 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
+import ipaddress
 import secrets
 from collections.abc import Callable, Sequence
 
 from svc._proof import is_key_name, is_nonce, parse_address, prove, seal_pad
-from svc.config import is_loopback
 from svc.errors import ConfigError, InvalidApiKeyError, InvalidRequestError
 from svc.messages import FrontProof, Proof
 from svc.service.store import Store
@@ -113,11 +113,16 @@ def _mark(secret: bytes, named: str) -> str:
 def _front_address(text: str) -> str:
     try:
         address = parse_address(text)
-    except ValueError:
-        address = ""
-    if not is_loopback(address.rpartition(":")[0]) or address.endswith(":0"):
-        raise ConfigError(
-            f"front_addresses: {text!r} is not valid: it must be a numeric loopback address and a port, such as "
-            "127.0.0.1:8443 or [::1]:8443. Clients use plain http on their own machine only"
-        )
+    except ValueError as error:
+        raise _invalid_front(text) from error
+    host, _, port = address.rpartition(":")
+    if not ipaddress.ip_address(host.strip("[]")).is_loopback or port == "0":
+        raise _invalid_front(text)
     return address
+
+
+def _invalid_front(text: str) -> ConfigError:
+    return ConfigError(
+        f"front_addresses: {text!r} is not valid: it must be a numeric loopback address and a port, such as "
+        "127.0.0.1:8443 or [::1]:8443. Clients use plain http on their own machine only"
+    )
