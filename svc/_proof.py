@@ -4,17 +4,21 @@ On loopback, plain http has no certificate: when the service ends, any user of t
 client first sends a random nonce and a prefix of
 its key's SHA-256. Only the service, which stores that SHA-256,
 can answer the proof. The proof includes the address that the service itself accepted the connection on, so that an
-impostor cannot pass on the proof of the service at another port. Facts: docs/wire.md, "Proof of the service".
+impostor cannot pass on the proof of the service at another port. Services behind a balancer also prove themselves for
+the balancer's addresses that their operator gives; there, each request hides the key. Facts: docs/wire.md, "Proof of
+the service".
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import hmac
 import ipaddress
 import re
 import string
 import zlib
+from urllib.parse import urlsplit
 
 NAME_CHARS = 16  # hex: 64 of the digest's 256 bits name the key; the other 192 stay secret
 NONCE_BYTES = 32
@@ -82,12 +86,29 @@ def seal_pad(digest: str, challenge: str, method: str, target: str) -> bytes:
     return _mac("sha512", digest, _SEAL_PURPOSE, challenge, method, target)
 
 
+def sealed_key(key: str, challenge: str, method: str, target: str) -> str:
+    """The ``Authorization`` that gives a key to its service alone, for one method and target.
+
+    Raises:
+        ValueError: The key is longer than the pad, so no service made it.
+    """
+    pad, text = seal_pad(key_digest(key), challenge, method, target), key.encode()
+    hidden = bytes(a ^ b for a, b in zip(text, pad[: len(text)], strict=True))
+    return f"Svc-Sealed {challenge}.{base64.urlsafe_b64encode(hidden).decode().rstrip('=')}"
+
+
 def socket_address(host: str, port: int) -> str:
     """A numeric address and port, the same text on both ends of a connection."""
     ip = ipaddress.ip_address(host.partition("%")[0])
     if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
         ip = ip.ipv4_mapped
     return f"[{ip}]:{port}" if ip.version == 6 else f"{ip}:{port}"
+
+
+def parse_address(text: str) -> str:
+    """A numeric address and port as ``socket_address`` writes them; raises ValueError for anything else."""
+    parts = urlsplit(f"//{text.strip()}")
+    return socket_address(parts.hostname or "", parts.port or 0)
 
 
 def _mac(algorithm: str, digest: str, purpose: bytes, *fields: str) -> bytes:

@@ -3,26 +3,33 @@
 The proof (``_proof.py``) is requested on the connection itself, as its first request, because a port can change hands
 between two connections. So httpx2's connections are opened by a backend of our own, and a websocket gets a socket on
 which the proof was given. Nothing is sent before: no key, no question, no path.
+
+If the proof is for the address of a balancer, another program could take that port and pass everything on to a service
+that still runs. So the key is hidden there in each request, as browsers do everywhere.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import secrets
 import socket
 import time
 from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import httpcore2
 import httpx2
 
-from svc._proof import NONCE_BYTES, is_proven, key_digest, key_name, socket_address
+from svc._proof import NONCE_BYTES, is_proven, key_digest, key_name, sealed_key, socket_address
 from svc._retry import is_retried_status
 from svc.config import Config
 
 MAX_ANSWER_BYTES = 16_384
+_CHALLENGE_SECONDS = 15.0  # half of what the service allows
+_SAFE = re.compile(r"[0-9A-Za-z.]+")
 _UNPROVEN = "the program that listens there did not prove that it is your service"
 
 
@@ -39,8 +46,20 @@ class UnprovenError(Exception):
         self.is_passing = is_passing
 
 
+class ProvenSocket(NamedTuple):
+    """A socket on which the service proved itself. ``challenge``: hide the key with it; None: the key may be sent."""
+
+    socket: socket.socket
+    challenge: str | None
+
+
 class Exchange:
-    """One request for a proof, without I/O: send ``request``, then feed what arrives until ``feed`` returns True."""
+    """One request for a proof, without I/O: send ``request``, then feed what arrives until ``feed`` returns True.
+
+    Then ``challenge`` is that of a balancer's address, or None if the service accepted the connection itself.
+    """
+
+    challenge: str | None = None
 
     def __init__(self, config: Config, url: str, peer: tuple[str, int]) -> None:
         parts = urlsplit(url)
@@ -48,8 +67,10 @@ class Exchange:
         self._nonce = secrets.token_hex(NONCE_BYTES)
         self._address = config.tunnel_to or socket_address(*peer[:2])
         self._received = b""
-        target = f"{parts.path}/proof?key={key_name(self._digest)}&nonce={self._nonce}"
-        self.request = f"GET {target} HTTP/1.1\r\nHost: {parts.netloc}\r\nAccept: application/json\r\n\r\n".encode()
+        self.target = f"{parts.path}/proof?key={key_name(self._digest)}&nonce={self._nonce}"
+        self.request = (
+            f"GET {self.target} HTTP/1.1\r\nHost: {parts.netloc}\r\nAccept: application/json\r\n\r\n".encode()
+        )
 
     def feed(self, data: bytes) -> bool:
         """Whether the proof is complete and right; raises UnprovenError if it is wrong or does not come."""
@@ -64,17 +85,67 @@ class Exchange:
         status, length = _parse_head(head)
         if len(body) < length:
             return False
-        self._check(status, body, length)
+        self.check(status, body, length)
         return True
 
-    def _check(self, status: int, body: bytes, length: int) -> None:
+    def check(self, status: int, body: bytes, length: int) -> None:
+        """Raise UnprovenError if the answer is not a proof for this address."""
         if status == 401:
             raise UnprovenError(f"{_UNPROVEN}: it does not know the key", is_key_unknown=True)
         if status != 200:
             is_passing = is_retried_status(status, is_repeatable=True)
             raise UnprovenError(f"{_UNPROVEN}: it answered HTTP {status}", is_passing=is_passing)
-        if len(body) > length or not is_proven(_proof_in(body), self._digest, self._nonce, self._address):
+        answer = _object_in(body) if len(body) == length else {}
+        if self._is_proven(answer):
+            return
+        fronts = answer.get("fronts")
+        proven = [front for front in (fronts if isinstance(fronts, list) else []) if self._is_proven(front)]
+        if not proven or not isinstance(challenge := proven[0].get("challenge"), str) or not _SAFE.fullmatch(challenge):
             raise UnprovenError(f"{_UNPROVEN}: its proof is wrong")
+        self.challenge = challenge
+
+    def _is_proven(self, answer: object) -> bool:
+        proof = answer.get("proof") if isinstance(answer, dict) else None
+        return isinstance(proof, str) and is_proven(proof, self._digest, self._nonce, self._address)
+
+
+class _SealNeededError(Exception):
+    """The connection leads through a balancer, so requests must hide the key; nothing was sent."""
+
+
+class _Sealing:
+    """Whether the requests of a transport hide the key, and with which challenge."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._challenge: tuple[str, float] = ("", 0.0)  # and until when it is used
+        self.is_on: bool = False
+
+    def accept(self, exchange: Exchange, asked: float, *, hides_key: bool) -> None:
+        """Take the challenge of a new connection; raises _SealNeededError if its requests would send the key."""
+        if exchange.challenge is None:
+            return
+        self._challenge = (exchange.challenge, asked + _CHALLENGE_SECONDS)
+        self.is_on = True
+        if not hides_key:
+            raise _SealNeededError
+
+    @property
+    def is_due(self) -> bool:
+        """Whether the next request needs a new challenge first."""
+        return time.monotonic() >= self._challenge[1]
+
+    def headers(self, request: httpx2.Request) -> list[tuple[bytes, bytes]]:
+        """The headers of a request, with the key hidden."""
+        target = request.url.raw_path.decode("ascii")
+        hidden = sealed(self._config, self._config.base_url, self._challenge[0], request.method, target)
+        others = [(name, value) for name, value in request.headers.raw if name.lower() != b"authorization"]
+        return [*others, (b"Authorization", hidden.encode())]
+
+
+def sealed(config: Config, url: str, challenge: str, method: str, target: str) -> str:
+    """The ``Authorization`` of one request to ``url``, whose own path a proxy takes off the target."""
+    return sealed_key(config.api_key, challenge, method, target.removeprefix(urlsplit(url).path))
 
 
 def _parse_head(head: bytes) -> tuple[int, int]:
@@ -94,16 +165,15 @@ def _is_length(name: bytes) -> bool:
     return name.strip().lower() == b"content-length"
 
 
-def _proof_in(body: bytes) -> str:
+def _object_in(body: bytes) -> dict[str, object]:
     try:
         found = json.loads(body)
     except (ValueError, RecursionError):
-        return ""
-    proof = found.get("proof") if isinstance(found, dict) else None
-    return proof if isinstance(proof, str) else ""
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
-def proven_socket(config: Config, url: str, seconds: float) -> socket.socket:
+def proven_socket(config: Config, url: str, seconds: float) -> ProvenSocket:
     """Connect to ``url`` and have the service prove itself; blocks.
 
     Raises UnprovenError, OSError if there is no connection, TimeoutError after ``seconds`` altogether.
@@ -121,7 +191,7 @@ def proven_socket(config: Config, url: str, seconds: float) -> socket.socket:
     except BaseException:
         connection.close()
         raise
-    return connection
+    return ProvenSocket(connection, exchange.challenge)
 
 
 def _left(deadline: float) -> float:
@@ -131,11 +201,13 @@ def _left(deadline: float) -> float:
 
 
 class _ProvingBackend(httpcore2.NetworkBackend):
-    """Opens a connection and has the service prove itself on it."""
+    """Opens a connection and has the service prove itself on it. ``hides_key``: as the requests on it do."""
 
-    def __init__(self, config: Config, seconds: float) -> None:
+    def __init__(self, config: Config, seconds: float, sealing: _Sealing, *, hides_key: bool) -> None:
         self._config = config
         self._seconds = seconds
+        self._sealing = sealing
+        self._hides_key = hides_key
 
     def connect_tcp(
         self,
@@ -145,13 +217,15 @@ class _ProvingBackend(httpcore2.NetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.NetworkStream:
-        deadline = time.monotonic() + self._seconds
+        asked = time.monotonic()
+        deadline = asked + self._seconds
         stream = httpcore2.SyncBackend().connect_tcp(host, port, self._seconds, local_address, socket_options or ())
         try:
             exchange = Exchange(self._config, self._config.base_url, stream.get_extra_info("server_addr"))
             stream.write(exchange.request, self._seconds)
             while not exchange.feed(stream.read(4_096, _time_left(deadline))):
                 pass
+            self._sealing.accept(exchange, asked, hides_key=self._hides_key)
         except BaseException:
             stream.close()
             raise
@@ -161,9 +235,11 @@ class _ProvingBackend(httpcore2.NetworkBackend):
 class _AsyncProvingBackend(httpcore2.AsyncNetworkBackend):
     """The same in an event loop."""
 
-    def __init__(self, config: Config, seconds: float) -> None:
+    def __init__(self, config: Config, seconds: float, sealing: _Sealing, *, hides_key: bool) -> None:
         self._config = config
         self._seconds = seconds
+        self._sealing = sealing
+        self._hides_key = hides_key
 
     async def connect_tcp(
         self,
@@ -173,7 +249,8 @@ class _AsyncProvingBackend(httpcore2.AsyncNetworkBackend):
         local_address: str | None = None,
         socket_options: Iterable[httpcore2.SOCKET_OPTION] | None = None,
     ) -> httpcore2.AsyncNetworkStream:
-        deadline = time.monotonic() + self._seconds
+        asked = time.monotonic()
+        deadline = asked + self._seconds
         backend = httpcore2.AnyIOBackend()
         stream = await backend.connect_tcp(host, port, self._seconds, local_address, socket_options or ())
         try:
@@ -181,6 +258,7 @@ class _AsyncProvingBackend(httpcore2.AsyncNetworkBackend):
             await stream.write(exchange.request, self._seconds)
             while not exchange.feed(await stream.read(4_096, _time_left(deadline))):
                 pass
+            self._sealing.accept(exchange, asked, hides_key=self._hides_key)
         except BaseException:
             await stream.aclose()
             raise
@@ -195,49 +273,92 @@ def _time_left(deadline: float) -> float:
 
 
 class ProvenTransport(httpx2.BaseTransport):
-    """httpx2's transport over connections on which the service has proved itself."""
+    """httpx2's transport over connections on which the service has proved itself.
+
+    Requests that hide the key have connections of their own, so that no other request gets one to a balancer.
+    """
 
     def __init__(self, config: Config, seconds: float) -> None:
-        self._pool = httpcore2.ConnectionPool(
-            max_connections=100, max_keepalive_connections=20, keepalive_expiry=5.0,
-            network_backend=_ProvingBackend(config, seconds),
-        )  # fmt: skip
+        self._sealing = _Sealing(config)
+        self._backend = _ProvingBackend(config, seconds, self._sealing, hides_key=True)
+        self._hiding = _pool(self._backend)
+        self._plain = _pool(_ProvingBackend(config, seconds, self._sealing, hides_key=False))
 
     def handle_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request and return the response, whose body is read as it is used."""
+        if not self._sealing.is_on:
+            try:
+                return self._send(self._plain, request, request.headers.raw)
+            except _SealNeededError:
+                pass  # the proof came, and nothing else was sent
+        if self._sealing.is_due:
+            with _httpx_errors():
+                self._backend.connect_tcp(request.url.host, request.url.port or 80).close()
+        return self._send(self._hiding, request, self._sealing.headers(request))
+
+    def _send(
+        self, pool: httpcore2.ConnectionPool, request: httpx2.Request, headers: list[tuple[bytes, bytes]]
+    ) -> httpx2.Response:
         assert isinstance(request.stream, httpx2.SyncByteStream)
         with _httpx_errors():
-            response = self._pool.handle_request(_core_request(request, request.stream))
+            response = pool.handle_request(_core_request(request, headers, request.stream))
         assert isinstance(response.stream, Iterable)
         stream = _Body(response.stream, getattr(response.stream, "close", None))
         return httpx2.Response(response.status, headers=response.headers, stream=stream, extensions=response.extensions)
 
     def close(self) -> None:
         """Close the connections."""
-        self._pool.close()
+        self._plain.close()
+        self._hiding.close()
 
 
 class AsyncProvenTransport(httpx2.AsyncBaseTransport):
     """The same in an event loop."""
 
     def __init__(self, config: Config, seconds: float) -> None:
-        self._pool = httpcore2.AsyncConnectionPool(
-            max_connections=100, max_keepalive_connections=20, keepalive_expiry=5.0,
-            network_backend=_AsyncProvingBackend(config, seconds),
-        )  # fmt: skip
+        self._sealing = _Sealing(config)
+        self._backend = _AsyncProvingBackend(config, seconds, self._sealing, hides_key=True)
+        self._hiding = _async_pool(self._backend)
+        self._plain = _async_pool(_AsyncProvingBackend(config, seconds, self._sealing, hides_key=False))
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request and return the response, whose body is read as it is used."""
+        if not self._sealing.is_on:
+            try:
+                return await self._send(self._plain, request, request.headers.raw)
+            except _SealNeededError:
+                pass  # the proof came, and nothing else was sent
+        if self._sealing.is_due:
+            with _httpx_errors():
+                await (await self._backend.connect_tcp(request.url.host, request.url.port or 80)).aclose()
+        return await self._send(self._hiding, request, self._sealing.headers(request))
+
+    async def _send(
+        self, pool: httpcore2.AsyncConnectionPool, request: httpx2.Request, headers: list[tuple[bytes, bytes]]
+    ) -> httpx2.Response:
         assert isinstance(request.stream, httpx2.AsyncByteStream)
         with _httpx_errors():
-            response = await self._pool.handle_async_request(_core_request(request, request.stream))
+            response = await pool.handle_async_request(_core_request(request, headers, request.stream))
         assert isinstance(response.stream, AsyncIterable)
         stream = _AsyncBody(response.stream, getattr(response.stream, "aclose", None))
         return httpx2.Response(response.status, headers=response.headers, stream=stream, extensions=response.extensions)
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._pool.aclose()
+        await self._plain.aclose()
+        await self._hiding.aclose()
+
+
+def _pool(backend: _ProvingBackend) -> httpcore2.ConnectionPool:
+    return httpcore2.ConnectionPool(
+        max_connections=100, max_keepalive_connections=20, keepalive_expiry=5.0, network_backend=backend
+    )
+
+
+def _async_pool(backend: _AsyncProvingBackend) -> httpcore2.AsyncConnectionPool:
+    return httpcore2.AsyncConnectionPool(
+        max_connections=100, max_keepalive_connections=20, keepalive_expiry=5.0, network_backend=backend
+    )
 
 
 class _Body(httpx2.SyncByteStream):
@@ -269,13 +390,13 @@ class _AsyncBody(httpx2.AsyncByteStream):
             await self._close()
 
 
-def _core_request(request: httpx2.Request, stream: Iterable[bytes] | AsyncIterable[bytes]) -> httpcore2.Request:
+def _core_request(
+    request: httpx2.Request, headers: list[tuple[bytes, bytes]], stream: Iterable[bytes] | AsyncIterable[bytes]
+) -> httpcore2.Request:
     url = httpcore2.URL(
         scheme=request.url.raw_scheme, host=request.url.raw_host, port=request.url.port, target=request.url.raw_path
     )
-    return httpcore2.Request(
-        request.method, url, headers=request.headers.raw, content=stream, extensions=request.extensions
-    )
+    return httpcore2.Request(request.method, url, headers=headers, content=stream, extensions=request.extensions)
 
 
 @contextmanager

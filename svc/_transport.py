@@ -35,7 +35,14 @@ from websockets.datastructures import Headers
 
 from svc import _retry
 from svc._folder_stream import length_of
-from svc._proving import AsyncProvenTransport, ProvenTransport, UnprovenError, proven_socket
+from svc._proving import (
+    AsyncProvenTransport,
+    ProvenSocket,
+    ProvenTransport,
+    UnprovenError,
+    proven_socket,
+    sealed,
+)
 from svc._requests import Call, Operation, Reply, parse_error, parse_reply, parse_retry_after
 from svc._version import __version__
 from svc.config import Config, is_loopback
@@ -284,7 +291,8 @@ class BaseTransport:
             return _without_v1(address)
         return UnreachableError(
             f"{text} Check the address, and whether the service is older than this client. If the address is a tunnel, "
-            "set SVC_TUNNEL_TO to the address that the service listens on."
+            "set SVC_TUNNEL_TO to the address that the service listens on; if it is a balancer on this machine, its "
+            "operator sets front_addresses of the services (SVC_FRONT_ADDRESSES)."
         )
 
     def _timeout(self) -> httpx2.Timeout:
@@ -301,7 +309,7 @@ class BaseTransport:
         proven = None if is_secure else await _open_proven(config, settings.open_seconds)
         return await _Connect(
             address,
-            additional_headers=_KeyHeaders({"Authorization": f"Bearer {config.api_key}"}),
+            additional_headers=_KeyHeaders({"Authorization": _stream_authorization(config, address, proven)}),
             ssl=await asyncio.to_thread(self._context, is_secure=True) if is_secure else None,
             proxy=None if is_loopback(parts.hostname or "") else True,
             compression=None,  # docs/wire.md, "Connecting"
@@ -313,7 +321,7 @@ class BaseTransport:
             max_queue=256,
             user_agent_header=USER_AGENT,
             logger=_logger,
-            sock=proven,
+            sock=proven and proven.socket,
         )
 
     def _context(self, *, is_secure: bool) -> ssl.SSLContext:
@@ -499,7 +507,14 @@ async def pause_before_retry(transport: BaseTransport, backoff: _retry.Backoff, 
     return True
 
 
-async def _open_proven(config: Config, seconds: float) -> socket.socket:
+def _stream_authorization(config: Config, address: str, proven: ProvenSocket | None) -> str:
+    if proven is None or proven.challenge is None:
+        return f"Bearer {config.api_key}"
+    parts = urlsplit(address)
+    return sealed(config, config.ws_url, proven.challenge, "GET", f"{parts.path}?{parts.query}")
+
+
+async def _open_proven(config: Config, seconds: float) -> ProvenSocket:
     """A socket to the service's websocket address on which it has proved itself."""
     opening = asyncio.create_task(asyncio.to_thread(proven_socket, config, config.ws_url, seconds))
     try:
@@ -509,9 +524,9 @@ async def _open_proven(config: Config, seconds: float) -> socket.socket:
         raise
 
 
-def _close_unused(opening: asyncio.Task[socket.socket]) -> None:
+def _close_unused(opening: asyncio.Task[ProvenSocket]) -> None:
     if not opening.cancelled() and opening.exception() is None:
-        opening.result().close()
+        opening.result().socket.close()
 
 
 def _trust(context: ssl.SSLContext, config: Config) -> None:

@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import platformdirs
 
-from svc._proof import is_well_formed, socket_address
+from svc._proof import is_well_formed, parse_address
 from svc.errors import ConfigError
 
 DEFAULT_BASE_URL = "http://127.0.0.1:8460"  # where `svc serve` listens by default
@@ -183,8 +183,7 @@ def _tunnel_end(text: str | None) -> str | None:
     if not text:
         return None
     try:
-        parts = urlsplit(f"//{text.strip()}")
-        return socket_address(parts.hostname or "", parts.port or 0)
+        return parse_address(text)
     except ValueError:
         raise ConfigError(
             f"SVC_TUNNEL_TO={text!r} is not valid: it must be the numeric address and port that the service behind the "

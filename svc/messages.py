@@ -699,12 +699,21 @@ class ErrorBody(msgspec.Struct, kw_only=True):
     error: ErrorDetail
 
 
-class Proof(msgspec.Struct, kw_only=True):
+class FrontProof(msgspec.Struct, kw_only=True):
+    """The same for one of ``front_addresses``. Each service that has them accepts the challenge."""
+
+    proof: str
+    address: str
+    challenge: str
+
+
+class Proof(msgspec.Struct, kw_only=True, omit_defaults=True):
     """GET /proof: that the service knows a key. ``challenge`` is for ``Authorization: Svc-Sealed``."""
 
     proof: str
     address: str
     challenge: str
+    fronts: list[FrontProof] = []
 
 
 class Health(msgspec.Struct, kw_only=True, omit_defaults=True):

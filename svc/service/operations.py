@@ -113,7 +113,7 @@ class Service:
         self.time = clock
         self.clock: Callable[[], float] = clock.stamp
         self.space = space
-        self.auth: Authenticator = Authenticator(session_stores.logged, clock.steady, passed)
+        self.auth: Authenticator = Authenticator(session_stores.logged, clock.steady, passed, settings.front_addresses)
         self.tickets: StreamTickets = StreamTickets(shared.codes)
         self.user_keys: UserKeys = UserKeys(session_stores.logged, clock.steady)
         self.sign_in_codes: SignInCodes = SignInCodes(shared.codes)

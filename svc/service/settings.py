@@ -231,6 +231,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
         65_536
     )
     allowed_origins: Annotated[tuple[str, ...], Meta(description="additional allowed CORS origins")] = ()
+    front_addresses: Annotated[
+        tuple[str, ...],
+        Meta(
+            max_length=8,
+            description="numeric loopback addresses of a balancer (127.0.0.1:8443) that clients on its machine use "
+            "over plain http; the service proves itself for them, too",
+        ),
+    ] = ()
     allowed_hosts: Annotated[
         tuple[str, ...],
         Meta(description="host names the service answers to (default: loopback names; any behind a proxy)"),

@@ -30,20 +30,23 @@ class ReplicatedService(ThreadService):
         clock: Callable[[], float] | None,
         database: PostgresAddress,
     ) -> None:
-        chosen = msgspec.structs.replace(settings, shared_database=True)
+        self.balancer = TcpLink([])
+        front = f"127.0.0.1:{self.balancer.port}"
+        chosen = msgspec.structs.replace(settings, shared_database=True, front_addresses=(front,))
         super().__init__(folder, assistant(), chosen, clock, database=database, is_advertised=True)
         self._others = [
             ThreadService(folder, assistant(), chosen, clock, database=database, is_advertised=True)
             for _ in range(REPLICAS - 1)
         ]
         services = [urlsplit(one.base_url) for one in (self, *self._others)]
-        self._balancer = TcpLink([(one.hostname or "", one.port or 0) for one in services])
-        self.base_url = f"http://127.0.0.1:{self._balancer.port}"
-        self.ws_url = f"ws://127.0.0.1:{self._balancer.port}"
+        self.own_addresses = [one.netloc for one in services]
+        self.balancer.lead_to([(one.hostname or "", one.port or 0) for one in services])
+        self.base_url = f"http://{front}"
+        self.ws_url = f"ws://{front}"
 
     def stop(self) -> None:
         """Stop all services and the balancer."""
         for service in self._others:
             service.stop()
         super().stop()
-        self._balancer.close()
+        self.balancer.close()

@@ -34,6 +34,7 @@ class TcpLink:
         self._next = 0
         self._tls = tls
         self.port: int = 0
+        self.led: set[int] = set()  # to which of the targets it has led
         self.placed: dict[int, int] = {}  # to which of the targets each open connection leads, by its client's port
         self._connections: set[_Connection] = set()
         self._is_cut = False
@@ -41,6 +42,10 @@ class TcpLink:
         self._thread = threading.Thread(target=lambda: asyncio.run(self._serve()), daemon=True)
         self._thread.start()
         wait_until(lambda: self.port, "the link to listen")
+
+    def lead_to(self, targets: Sequence[tuple[str, int]]) -> None:
+        """Lead new connections to these."""
+        self._do(lambda: setattr(self, "_targets", list(targets)))
 
     def cut(self) -> None:
         """Reset every connection, and each new one, until `mend`."""
@@ -67,7 +72,9 @@ class TcpLink:
         self._do(self._mend)
 
     def close(self) -> None:
-        """End the link and its thread."""
+        """End the link and its thread, if it has not ended."""
+        if not self._thread.is_alive():
+            return
         self._do(self._mend)
         self._do(self._stopped.set)
         self._thread.join(20)
@@ -107,6 +114,7 @@ class TcpLink:
         number, far_reader, far_writer = found
         client = writer.get_extra_info("peername")[1]
         self.placed[client] = number
+        self.led.add(number)
         connection = _Connection(writer, far_writer)
         self._connections.add(connection)
         with contextlib.suppress(ConnectionError):

@@ -7,7 +7,7 @@ response time does not reveal why a key was refused.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from svc.errors import InvalidApiKeyError
@@ -23,12 +23,21 @@ _SCHEME = "bearer "
 class Authenticator:
     """Looks keys up in the store for every request, so that a revoked key is refused at once."""
 
-    def __init__(self, store: Store, clock: Callable[[], float], passed: PassedRequests | None = None) -> None:
-        """``passed``: accepts what other services of the database pass on, if several share it."""
+    def __init__(
+        self,
+        store: Store,
+        clock: Callable[[], float],
+        passed: PassedRequests | None = None,
+        front_addresses: Sequence[str] = (),
+    ) -> None:
+        """``passed``: accepts what other services of the database pass on, if several share it.
+
+        Raises ConfigError if one of ``front_addresses`` is no numeric address of loopback.
+        """
         self._store = store
         self._clock = clock
         self._passed = passed
-        self.proofs: ServiceProofs = ServiceProofs(store, clock)
+        self.proofs: ServiceProofs = ServiceProofs(store, clock, front_addresses)
 
     async def authenticate(self, authorization: str | None, *, method: str, target: str) -> KeyRecord:
         """Return the valid key of the header of a request; raises InvalidApiKeyError."""

@@ -68,7 +68,6 @@ def test_messages_stored_before_the_status_existed_are_read_as_unknown(rated: Th
     assert after.status == AnswerStatus.PARTLY_ANSWERED
 
 
-@pytest.mark.one_service("the SDK wants the proof of one service's own address")
 async def test_both_sdks_tell_status_and_coverage(rated: ThreadService):
     async with AsyncSvc(rated.key, rated.base_url) as client:
         response = await (await client.create_session()).query("not_examined")

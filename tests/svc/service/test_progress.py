@@ -43,7 +43,6 @@ def test_progress_is_on_its_message_alone_also_when_it_is_read_again(counting: T
     assert one["seq"] == 3
 
 
-@pytest.mark.one_service("the SDK wants the proof of one service's own address")
 def test_the_sdk_reads_it_and_a_message_without_it(counting: ThreadService):
     with Svc(counting.key, counting.base_url) as client:
         messages = client.create_session().query("q").messages

@@ -30,7 +30,10 @@ const NONCE_BYTES = 32;
 const NAME_CHARS = 16;
 const PASSING = [429, 502, 503, 504];
 
-/** One key at one service. In browsers the first proven address is kept: behind a tunnel it is not the URL's. */
+/**
+ * One key at one service, or at services behind a balancer whose address they prove themselves for. In browsers the
+ * first proven address is kept: behind a tunnel it is not the URL's.
+ */
 export class Proofs {
   readonly #key: string;
   readonly #expected: (url: URL) => readonly string[];
@@ -72,8 +75,11 @@ export class Proofs {
     const { status } = response;
     if (status === 401) throw new UnprovenError("it does not know the key", true);
     if (status !== 200) throw new UnprovenError(`it answered HTTP ${status}`, false, PASSING.includes(status));
-    const answer = readAnswer(await response.text());
-    const expected = this.#expected(new URL(baseUrl));
+    const answers = readAnswers(await response.text());
+    const base = new URL(baseUrl);
+    const expected = this.#expected(base);
+    const preferred = expected.length > 0 ? expected : addressesOf(base);
+    const answer = answers.find(({ address }) => preferred.includes(address)) ?? answers[0];
     const isRight = answer.proof === hex(await mac("SHA-256", digest, ["svc proof 1", nonce, answer.address]));
     if (!isRight || (expected.length > 0 && !expected.includes(answer.address))) {
       throw new UnprovenError("its proof is wrong");
@@ -103,16 +109,24 @@ function addressesOf({ hostname, port }: URL): readonly string[] {
   return isNumeric ? [`${hostname}:${at}`] : [`127.0.0.1:${at}`, `[::1]:${at}`];
 }
 
-function readAnswer(body: string): Answer {
+/** The service's own proof, then those for the addresses of its balancers. */
+function readAnswers(body: string): readonly [Answer, ...Answer[]] {
   try {
-    const { proof, address, challenge } = JSON.parse(body) as Record<string, unknown>;
-    if (typeof proof === "string" && typeof address === "string" && typeof challenge === "string") {
-      return { proof, address, challenge };
+    const own: unknown = JSON.parse(body);
+    if (isAnswer(own)) {
+      const { fronts } = own as { fronts?: unknown };
+      return [own, ...(Array.isArray(fronts) ? fronts.filter(isAnswer) : [])];
     }
   } catch {
     // the same error as for another object
   }
   throw new UnprovenError("its proof is wrong");
+}
+
+function isAnswer(value: unknown): value is Answer {
+  if (typeof value !== "object" || value === null) return false;
+  const { proof, address, challenge } = value as Record<string, unknown>;
+  return typeof proof === "string" && typeof address === "string" && typeof challenge === "string";
 }
 
 async function mac(hash: string, digest: Uint8Array<ArrayBuffer>, fields: readonly string[]): Promise<Uint8Array> {

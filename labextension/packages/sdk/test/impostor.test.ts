@@ -5,6 +5,7 @@ import { type AddressInfo, connect, createServer, type Server } from "node:net";
 import { afterEach, expect, inject, test } from "vitest";
 
 import { InvalidApiKeyError, Svc, UnreachableError } from "../src/index.js";
+import { LocalService } from "./local-service.js";
 
 const { baseUrl, apiKey } = inject("service");
 const servers: Server[] = [];
@@ -13,12 +14,15 @@ afterEach(() => {
   for (const server of servers.splice(0)) server.close();
 });
 
-/** Records what it receives; answers with `reply`, or passes everything on to the real service. */
-async function impostor(reply: string | null): Promise<{ address: string; received: () => string }> {
+/** Records what it receives; answers with `reply`, or passes everything on to the service at `target`. */
+async function impostor(
+  reply: string | null,
+  target = (): string => baseUrl,
+): Promise<{ address: string; received: () => string }> {
   let received = "";
   const server = createServer((client) => {
     client.on("error", () => undefined);
-    const { hostname, port } = new URL(baseUrl);
+    const { hostname, port } = new URL(target());
     const upstream = reply === null ? connect(Number(port), hostname) : null;
     upstream?.on("data", (piece) => client.write(piece));
     client.on("close", () => upstream?.destroy());
@@ -71,4 +75,27 @@ test("over plain http the key is not sent as it is", async () => {
 
   expect(program.received()).toMatch(/authorization: Svc-Sealed /i);
   expect(program.received()).not.toContain(apiKey);
+});
+
+test("a service behind a balancer proves itself for the balancer's address, and for no other", async () => {
+  let target = "";
+  const balancer = await impostor(null, () => target);
+  const service = await LocalService.start("--front-addresses", new URL(balancer.address).host);
+  try {
+    target = service.baseUrl;
+    const session = await (await Svc.create(service.apiKey, balancer.address)).createSession();
+    const streamer = await session.streamer(() => undefined);
+    await streamer.send("echo a");
+    streamer.close();
+    const other = await impostor(null, () => target);
+
+    await expect(Svc.create(service.apiKey, other.address)).rejects.toThrow("its proof is wrong");
+    await expect(Svc.create(service.apiKey, service.baseUrl)).resolves.toBeInstanceOf(Svc);
+
+    expect(balancer.received()).toMatch(/authorization: Svc-Sealed /i);
+    expect(balancer.received()).not.toContain(service.apiKey);
+    expect(other.received()).not.toMatch(/authorization/i);
+  } finally {
+    await service.remove();
+  }
 });

@@ -46,7 +46,6 @@ def email_of(service: ThreadService, key: str) -> str:
         return http.get("/user/info").json()["user"]["email"]
 
 
-@pytest.mark.one_service("the SDK wants the proof of one service's own address")
 def test_an_address_as_the_name_is_the_users_email(service: ThreadService):
     _, key = service.make_key("ann@example.org")
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import base64
 import secrets
+import time
 
 import httpx2
 import pytest
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
-from svc._proof import NONCE_BYTES, is_proven, key_digest, key_name, prove, seal_pad, socket_address
+from svc._proof import NONCE_BYTES, is_proven, key_digest, key_name, prove, seal_pad, sealed_key, socket_address
+from svc.service.access.service_proofs import ServiceProofs
 from tests.support.assistants.scripted import Echo
 from tests.support.live import StartService, ThreadService
 
@@ -23,7 +25,9 @@ def ask(service: ThreadService, key: str, nonce: str) -> httpx2.Response:
 def sealed(service: ThreadService, key: str, method: str, target: str, *, digest_of: str | None = None) -> str:
     """The header of one request with the key hidden in it."""
     challenge = ask(service, digest_of or key, secrets.token_hex(NONCE_BYTES)).json()["challenge"]
-    pad = seal_pad(key_digest(digest_of or key), challenge, method, target)
+    if digest_of is None:
+        return sealed_key(key, challenge, method, target)
+    pad = seal_pad(key_digest(digest_of), challenge, method, target)
     hidden = bytes(a ^ b for a, b in zip(key.encode(), pad, strict=False))
     return f"Svc-Sealed {challenge}.{base64.urlsafe_b64encode(hidden).decode().rstrip('=')}"
 
@@ -121,6 +125,36 @@ def test_a_challenge_ends_with_its_time_and_its_process(start_service: StartServ
     assert get(service, "/user/info", header) == 200
     now[0] += 30
     assert get(service, "/user/info", header) == 401
+
+
+@pytest.mark.one_service("gives the balancer's addresses itself")
+def test_a_challenge_for_a_balancer_holds_at_each_service_and_that_for_its_own_address_at_one(
+    start_service: StartService,
+):
+    """Here at the same database, after the first process has ended."""
+    front = ("127.0.0.1:8443", "[::1]:8443")
+    service = start_service(Echo, front_addresses=front)
+    nonce = secrets.token_hex(NONCE_BYTES)
+    given = ask(service, service.key, nonce).json()
+
+    assert [one["address"] for one in given["fronts"]] == [*front]
+    assert all(is_proven(one["proof"], key_digest(service.key), nonce, one["address"]) for one in given["fronts"])
+    assert not is_proven(given["fronts"][0]["proof"], key_digest(service.key), nonce, "127.0.0.1:8444")
+
+    logged = service.running.service.session_stores.logged
+    other = ServiceProofs(logged, time.time, front)
+    without = ServiceProofs(logged, time.time)
+    for_front = sealed_key(service.key, given["fronts"][1]["challenge"], "GET", "/x").removeprefix("Svc-Sealed ")
+    for_own = sealed_key(service.key, given["challenge"], "GET", "/x").removeprefix("Svc-Sealed ")
+    assert service.run(other.open_sealed(for_front, "GET", "/x")) == service.key
+    assert service.run(other.open_sealed(for_front, "GET", "/y")) != service.key
+    assert service.run(other.open_sealed(for_own, "GET", "/x")) == ""
+    assert service.run(without.open_sealed(for_front, "GET", "/x")) == ""
+
+
+@pytest.mark.one_service("the three services have a balancer")
+def test_without_a_balancer_nothing_is_proved_for_one(service: ThreadService):
+    assert "fronts" not in ask(service, service.key, "0" * 64).json()
 
 
 @pytest.mark.parametrize("text", [

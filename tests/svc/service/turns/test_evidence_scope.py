@@ -16,8 +16,6 @@ from svc.messages import MessageType
 from tests.support.inline_analyst import InlineWorkers
 from tests.support.live import ThreadService
 
-pytestmark = pytest.mark.one_service("the SDK wants the proof of one service's own address")
-
 Ask = Callable[..., str]
 
 

@@ -10,8 +10,6 @@ from svc.errors import TurnCancelledError
 from svc.messages import PARTIAL_ANSWER_TITLE, MessageType, MimeType, State
 from tests.support.assistants.stopping import PARTIAL, Stopping
 
-pytestmark = pytest.mark.one_service("the SDK wants the proof of one service's own address")
-
 LINE = "Nov 20 {:02}:{:02}:{:02} web sshd[{}]: Failed password for root from 203.0.113.7 port 4242 ssh2\n"
 
 
