@@ -1,8 +1,9 @@
 """Decide from a value's letters which rules can match it, so that only these are evaluated.
 
-Most rules need one of a few words in one field. Each word is looked up by three of its letters in a row, the rarest;
-a value's triples name the words that may be in it, and those that are name rules. What is left out cannot match; what
-is not is evaluated. A set of rules is an integer with a bit for each.
+Most rules need one of a few words in one field, a regular expression one of those that each match contains
+(``expression_words.py``). Each word is looked up by three of its letters in a row, the rarest; a value's triples name
+the words that may be in it, and those that are name rules; a word that must be the whole value is looked up as it is.
+What is left out cannot match; what is not is evaluated. A set of rules is an integer with a bit for each.
 """
 
 from __future__ import annotations
