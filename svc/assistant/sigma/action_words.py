@@ -63,6 +63,10 @@ _PAIRS = (
 """The last part of the names of fields with the value after and before a change, as products call them."""
 _OBJECT_PAIRS = tuple(pair for pair in _PAIRS if not {"to", "value", "role", "permission"}.intersection(pair))
 """The names of objects with the settings after and before a change; ``to`` and ``from`` are ends of other things."""
+_NEW_NAMES = frozenset(new for new, _ in _PAIRS)
+_OLD_NAMES = frozenset(old for _, old in _PAIRS)
+_OLD = re.compile(r"(?:previous|prior|old)_?(?=\w\w)", re.IGNORECASE)
+"""How the name of a field with the value before a change begins, when the setting's name follows."""
 _LOG_NAME = re.compile(
     r"(?:\w{1,40}[ _.-]?)?(?:audit|activity|admin)[ _-]?(?:logs?|events?|trail|settings)", re.IGNORECASE
 )
@@ -92,6 +96,14 @@ OFF = frozenset(
 """What a setting is called that is turned off."""
 
 
+class Change(NamedTuple):
+    """The values before and after a change, and what its field calls the setting, if it does."""
+
+    before: str
+    after: str
+    name: str = ""
+
+
 class _Name(NamedTuple):
     """What the name of a field says: whether its value names the action or a role, and which fields have it before."""
 
@@ -99,6 +111,8 @@ class _Name(NamedTuple):
     is_action: bool
     is_role: bool
     before: tuple[str, ...]
+    after: tuple[str, ...]
+    setting: str
 
 
 _OPEN = re.compile(
@@ -128,35 +142,47 @@ def action_words(fields: Mapping[str, str]) -> str | None:
             found.append(value)
         elif known.is_role and value[:1] not in _STRUCTURED:
             roles.append(f"role {value}")
-    for before, after in changes(fields):
+    for before, after, _ in changes(fields):
         if is_closing(before, after):
             continue
         found.append(f"to {'enabled' if _is(after, ON) else 'disabled' if _is(after, OFF) else after}")
-    return _as_words("\n".join(value[:MAX_VALUE_CHARS] for value in dict.fromkeys((*found, *roles))))
+    return plain_words("\n".join(value[:MAX_VALUE_CHARS] for value in dict.fromkeys((*found, *roles))))
 
 
-def changes(fields: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def changes(fields: Mapping[str, str]) -> Iterator[Change]:
     """Yield the values before and after each change that an event records."""
     plain: dict[str, str] = {}
-    for name, after in islice(fields.items(), MAX_FIELDS):
-        for old in _known(name).before:
-            plain = plain or {_known(other).plain: value for other, value in islice(fields.items(), MAX_FIELDS)}
+    for name, value in islice(fields.items(), MAX_FIELDS):
+        known = _known(name)
+        if not (known.before or known.after):
+            continue
+        plain = plain or {_known(other).plain: value for other, value in islice(fields.items(), MAX_FIELDS)}
+        for old in known.before:
             before = plain.get(old)
-            if before is not None and before != after:
-                yield from _differences(before, after)
+            if before is not None and before != value:
+                yield from _differences(before, value, known.setting)
+        after = next((plain[new] for new in known.after if new in plain), None)
+        if after is not None and after != value:
+            yield from _differences(value, after, known.setting)
     for name in _TEXTS:
         for found in _CHANGES.finditer(fields.get(name, "")[:MAX_VALUE_CHARS]):
-            yield found[1], found[2]
+            yield Change(found[1], found[2])
 
 
-def _differences(before: str, after: str) -> Iterator[tuple[str, str]]:
+def without_values(text: str) -> str:
+    """Return a text without the values before and after a change that it states."""
+    return _CHANGES.sub(" ", text)
+
+
+def _differences(before: str, after: str, name: str) -> Iterator[Change]:
     """Yield the values themselves, or the members that differ if both are objects."""
     if before.startswith("{") and after.startswith("{"):
         old, new = _members(before), _members(after)
         if old and new:
-            yield from ((old[name], value) for name, value in new.items() if old.get(name, value) != value)
+            differ = ((name, value) for name, value in new.items() if old.get(name, value) != value)
+            yield from (Change(old[name], value, name) for name, value in differ)
             return
-    yield before[:MAX_VALUE_CHARS], after[:MAX_VALUE_CHARS]
+    yield Change(before[:MAX_VALUE_CHARS], after[:MAX_VALUE_CHARS], name)
 
 
 @lru_cache(maxsize=100)
@@ -177,16 +203,21 @@ def _known(name: str) -> _Name:
     plain = name.lower().replace("_", "").removesuffix(".tag").rstrip(".")
     parent, dot, last = plain.rpartition(".")
     is_of_object = last in ("type", "action") and parent.endswith(_TYPE_PARENTS)
+    before = (
+        *(f"{parent}{dot}{old}" for new, old in _PAIRS if last == new),
+        *(f"{parent[: -len(new)]}{old}.{last}" for new, old in _OBJECT_PAIRS if _ends_with(parent, new)),
+    )
+    old = _OLD.match(last) if last not in _OLD_NAMES else None
+    setting = _OLD.sub("", name.rpartition(".")[2]) if old else name.rpartition(".")[2]
     return _Name(
         plain=plain,
         is_action=(last in _OBJECTS and not parent.endswith(_EXPLAINED))
         or is_of_object
         or (last in _ACTIONS and not parent),
         is_role=last in _ROLES and not parent.endswith(_ACTORS),
-        before=(
-            *(f"{parent}{dot}{old}" for new, old in _PAIRS if last == new),
-            *(f"{parent[: -len(new)]}{old}.{last}" for new, old in _OBJECT_PAIRS if _ends_with(parent, new)),
-        ),
+        before=before,
+        after=(f"{parent}{dot}new{last[old.end() :]}", f"{parent}{dot}{last[old.end() :]}") if old else (),
+        setting=setting if old or setting.lower().replace("_", "") not in _NEW_NAMES else "",
     )
 
 
@@ -199,7 +230,8 @@ def _is(value: str, words: frozenset[str]) -> bool:
 
 
 @lru_cache(maxsize=10_000)
-def _as_words(text: str) -> str:
+def plain_words(text: str) -> str:
+    """Return the words of a text in lower case, in one spelling, between spaces, also the first and the last."""
     joined = " ".join(word.lower() for word in _WORDS.findall(text[: MAX_CHARS * 2]))[:MAX_CHARS]
     words = f" {joined} "
     for spelling, word in _JOINED:

@@ -14,10 +14,11 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 
 from svc.assistant.findings import Severity
-from svc.assistant.sigma.action_words import MAX_VALUE_CHARS, OFF, ON, changes, is_closing
+from svc.assistant.sigma.action_words import MAX_VALUE_CHARS, changes, is_closing
 from svc.assistant.sigma.condition import Check, Every, Node, Not, Some
 from svc.assistant.sigma.engine import Rule
 from svc.assistant.sigma.event import Event
+from svc.assistant.skills.events.matches.direction import is_safer
 
 OUR_RULES = "The svc-jupyter maintainers"
 """The author of our rules; the level of others' rules is theirs."""
@@ -46,18 +47,9 @@ _FAILURES = re.compile(
 """Actions that are failures or detections themselves."""
 _OUTCOMES = re.compile(r"outcome|result|status|error|success|granted|decision|reason|code\Z", re.IGNORECASE)
 _STRONG = re.compile(r"admin|owner|super|root|power.?user|maintainer|manager|full", re.IGNORECASE)
-_PROTECTION = re.compile(
-    r"mfa|2fa|tfa|conditional.?access|two.?(?:factor|step)|multi.?factor|2sv|sso|saml|approv|require|enforc|encrypt|protect|audit|logging|secure"
-    r"|passcode|password|waiting.?room|scan|restrict|firewall|magic.?dns|https|allow.?list|expir|sign.?out|alert",
-    re.IGNORECASE,
-)
 _EVASION = frozenset(["defense-evasion", "stealth", "defense-impairment"])  # before and since ATT&CK 19
-_OPENING = re.compile(
-    r"bypass|exempt|exclu|disable|skip|public|extern|guest|shar|anonym|without|less.?secure|legacy|reuse|forward|export",
-    re.IGNORECASE,
-)
-
-
+_SETTINGS = _EVASION | {"credential-access", "collection", "exfiltration"}
+"""Tactics of rules about settings: what protects, and what lets data out."""
 _READING = frozenset(
     ["get", "list", "describe", "view", "viewed", "read", "search", "searched", "query", "check", "show", "lookup"]
 )
@@ -127,15 +119,15 @@ def milder(rule: Rule, event: Event) -> Milder | None:
         and not _is_about_reads(rule)
     ):
         return Milder.READ
-    changed = list(changes(event.fields))
+    changed = [(before, after) for before, after, _ in changes(event.fields)]
     if "privilege-escalation" in rule.tactics and changed and all(_is_demotion(*change) for change in changed):
         return Milder.DEMOTION
     if changed and all(is_closing(*change) for change in changed):
         return Milder.HARDENING
-    if not _EVASION.isdisjoint(rule.tactics) and changed and all(_is_turned_on(*change) for change in changed):
-        what = _setting(event.fields)
-        if _PROTECTION.search(what) and not _OPENING.search(what):
-            return Milder.HARDENING
+    if not _SETTINGS.isdisjoint(rule.tactics) and is_safer(
+        event.fields, is_about_settings=not _EVASION.isdisjoint(rule.tactics)
+    ):
+        return Milder.HARDENING
     if rule.severity is not Severity.MEDIUM:
         return None
     if _is_own_password(event.fields):
@@ -184,10 +176,6 @@ def _is_demotion(before: str, after: str) -> bool:
     return bool(_STRONG.search(before)) and not _STRONG.search(after)
 
 
-def _is_turned_on(before: str, after: str) -> bool:
-    return after.strip().lower() in ON and before.strip().lower() in OFF
-
-
 def is_deployment(fields: Mapping[str, str]) -> bool:
     """Whether the agent is one that deploys configuration, and the action takes nothing away."""
     if _REMOVAL.search(fields.get("Action", "")[:MAX_VALUE_CHARS]):
@@ -211,23 +199,3 @@ def _is_managed(fields: Mapping[str, str]) -> bool:
     if _FOREIGN.search(fields.get("CommandLine", "")[:MAX_COMMAND_CHARS]):
         return False
     return _MANAGEMENT.search(fields.get("ParentImage", "")[:MAX_VALUE_CHARS]) is not None
-
-
-def _setting(fields: Mapping[str, str]) -> str:
-    """Return the words that name the changed setting."""
-    names = (
-        "Action",
-        "Target",
-        "action",
-        "setting",
-        "category",
-        "subcategory",
-        "property",
-        "operation_detail",
-        "source_label",
-        "event_type",
-    )
-    own = (
-        value for name, value in fields.items() if name in names or name.lower().endswith((".property", "setting_name"))
-    )
-    return " ".join(value[:MAX_VALUE_CHARS] for value in own)

@@ -85,6 +85,8 @@ ORDINARY = msgspec.json.Decoder(Pair).decode_lines(Path(__file__).with_name("ord
 """Attacks beside the ordinary work that looks like them: deployment, backup, monitoring, pipelines, self-service."""
 DOCUMENTED = msgspec.json.Decoder(Pair).decode_lines(Path(__file__).with_name("documented_pairs.jsonl").read_bytes())
 """What the products' documentation says matters, written after those above and before the rules were looked at."""
+TWINS = msgspec.json.Decoder(Pair).decode_lines(Path(__file__).with_name("setting_twins.jsonl").read_bytes())
+"""The same setting of a product loosened and tightened, written before the decision about directions."""
 SHORT = 6
 
 
@@ -119,6 +121,20 @@ def test_documented_events_are_found_and_their_twins_are_not(*, is_held: bool, s
 
     assert figures.recall >= 0.80, figures.missed
     assert figures.false_alarms <= (0.10 if step == 1 else 0.15), figures.false
+
+
+@pytest.mark.parametrize("is_held", [False, True], ids=["open", "held"])
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)], ids=["short", "all"])
+def test_a_loosened_setting_is_found_and_a_tightened_one_is_not(*, is_held: bool, step: int):
+    figures = _figures_of([pair for pair in TWINS if pair.is_held is is_held][::step])
+
+    assert figures.recall >= 0.80, figures.missed
+    assert figures.false_alarms <= (0.15 if step == 1 else 0.20), figures.false
+
+
+def test_there_are_twins_of_many_products():
+    assert len({(pair.log_type, pair.name) for pair in TWINS}) == len(TWINS) >= 40
+    assert len({pair.log_type for pair in TWINS}) >= 20
 
 
 def test_ordinary_events_stay_below_medium():
