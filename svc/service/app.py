@@ -357,10 +357,7 @@ def build(
     memory = MemoryFiles(chosen.max_memory_file_bytes, results_bytes=chosen.kept_results_memory_bytes)
     time_source = time_source_of(store, elapsed) if clock is None else None
     steady = SteadyClock(clock or time_source or time.time, elapsed, grace_seconds=chosen.clock_grace_seconds)
-    if (set_workers := getattr(assistant, "set_workers", None)) is not None:  # one that is no subclass may lack it
-        set_workers(chosen.workers if isinstance(chosen.workers, int) else 0)
-    if chosen.tools:
-        _use_cluster(assistant, chosen, database, files)
+    _set_workers(assistant, chosen, database, files)
     state = shared_state_of(store, steady.steady)
     if shared is None or isinstance(database, Path):
         session_stores = SessionStores(store, SqliteStore(None), disk, memory)
@@ -397,6 +394,16 @@ def build(
     running = RunningService(service, assistant, disk, single=single, replica=replica, time_source=time_source)
     running.forwarder = forwarder_of(service, passed, homes)
     return running
+
+
+def _set_workers(
+    assistant: Assistant, chosen: Settings, database: Path | PostgresAddress, files: Path | Bucket | None
+) -> None:
+    """Say how many processes read files here, and which cluster does; raises ConfigError if that is impossible."""
+    if (set_workers := getattr(assistant, "set_workers", None)) is not None:  # one that is no subclass may lack it
+        set_workers(chosen.workers if isinstance(chosen.workers, int) else 0)
+    if chosen.tools:
+        _use_cluster(assistant, chosen, database, files)
 
 
 def _use_cluster(

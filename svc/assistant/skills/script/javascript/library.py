@@ -343,16 +343,7 @@ def library(machine: Machine, evaluate: Callable[[str], Value], *, is_browser: b
     arrays.properties.update(
         {"isArray": is_array, "from": JsFunction(_array_from), "of": JsFunction(lambda _, given: JsArray(list(given)))}
     )
-    objects = _wrapped(
-        "Object",
-        lambda value: value if isinstance(value, JsObject) else JsObject(),
-        keys=JsFunction(_keys),
-        assign=JsFunction(_assign),
-    )
-    for name in ("defineProperty", "freeze", "create", "defineProperties", "setPrototypeOf", "seal"):
-        objects.properties[name] = JsFunction(
-            lambda _, given: given[0] if given and isinstance(given[0], JsObject) else JsObject(), name
-        )
+    objects = _objects()
     names |= {
         "Array": arrays,
         "Object": objects,
@@ -378,6 +369,21 @@ def library(machine: Machine, evaluate: Callable[[str], Value], *, is_browser: b
     names |= {"NaN": math.nan, "Infinity": math.inf, "undefined": UNDEFINED}
     hosts = (*SCRIPT_HOST, *NODE, *OTHERS, *(BROWSER if is_browser else ()))
     return {**{name: Host(name, is_root=True) for name in hosts}, **names}
+
+
+def _objects() -> JsFunction:
+    """``Object``, without its prototype."""
+    objects = _wrapped(
+        "Object",
+        lambda value: value if isinstance(value, JsObject) else JsObject(),
+        keys=JsFunction(_keys),
+        assign=JsFunction(_assign),
+    )
+    for name in ("defineProperty", "freeze", "create", "defineProperties", "setPrototypeOf", "seal"):
+        objects.properties[name] = JsFunction(
+            lambda _, given: given[0] if given and isinstance(given[0], JsObject) else JsObject(), name
+        )
+    return objects
 
 
 def _class_of(value: Value) -> str:
