@@ -6,6 +6,7 @@
  * of the service".
  */
 import { hex, utf8 } from "./content.js";
+import { isRetriedStatus } from "./retry.js";
 
 /** Why the key was not sent. `isPassing`: a later attempt may succeed. */
 export class UnprovenError extends Error {
@@ -28,7 +29,6 @@ interface Answer {
 
 const NONCE_BYTES = 32;
 const NAME_CHARS = 16;
-const PASSING = [429, 502, 503, 504];
 
 /**
  * One key at one service, or at services behind a balancer whose address they prove themselves for. In browsers the
@@ -36,32 +36,29 @@ const PASSING = [429, 502, 503, 504];
  */
 export class Proofs {
   readonly #key: string;
-  readonly #expected: (url: URL) => readonly string[];
-  #address = "";
+  readonly #isBrowser: boolean;
+  #address: string;
 
   /** `tunnelTo` is the address that the service listens on; `isBrowser` accepts any on first use. */
   constructor(key: string, { tunnelTo = "", isBrowser = false } = {}) {
     this.#key = key;
-    this.#expected = (url): readonly string[] => {
-      if (this.#address) return [this.#address];
-      if (tunnelTo) return [tunnelTo];
-      return isBrowser ? [] : addressesOf(url);
-    };
+    this.#isBrowser = isBrowser;
+    this.#address = tunnelTo;
   }
 
   /** The `Authorization` of one request. Rejects with UnprovenError, or with fetch's own error. */
   async authorization(baseUrl: string, method: string, target: string, signal: AbortSignal): Promise<string> {
     if (isSecure(baseUrl)) return `Bearer ${this.#key}`;
-    const { challenge } = await this.#check(baseUrl, signal);
+    const challenge = await this.#check(baseUrl, signal);
     const pad = await mac("SHA-512", await this.#digest(), ["svc seal 1", challenge, method, target]);
     const key = utf8(this.#key);
     if (key.length > pad.length) throw new UnprovenError("the key is too long to be one of its keys", true);
     const sealed = String.fromCharCode(...key.map((byte, at) => byte ^ (pad[at] ?? 0)));
-    return `Svc-Sealed ${challenge}.${btoa(sealed).replace(/\+/g, "-").replace(/\//g, "_").replace(/=+$/, "")}`;
+    return `Svc-Sealed ${challenge}.${btoa(sealed).replace(/[+/=]/g, urlSafe)}`;
   }
 
-  /** Has the service prove itself. Rejects with UnprovenError, or with fetch's own error. */
-  async #check(baseUrl: string, signal: AbortSignal): Promise<Answer> {
+  /** Has the service prove itself, and returns its challenge. Rejects with UnprovenError, or with fetch's own error. */
+  async #check(baseUrl: string, signal: AbortSignal): Promise<string> {
     const digest = await this.#digest();
     const nonce = hex(crypto.getRandomValues(new Uint8Array(NONCE_BYTES)));
     const url = `${baseUrl}/proof?key=${hex(digest).slice(0, NAME_CHARS)}&nonce=${nonce}`;
@@ -74,18 +71,20 @@ export class Proofs {
     });
     const { status } = response;
     if (status === 401) throw new UnprovenError("it does not know the key", true);
-    if (status !== 200) throw new UnprovenError(`it answered HTTP ${status}`, false, PASSING.includes(status));
+    if (status !== 200) throw new UnprovenError(`it answered HTTP ${status}`, false, isRetriedStatus(status, true));
     const answers = readAnswers(await response.text());
-    const base = new URL(baseUrl);
-    const expected = this.#expected(base);
-    const preferred = expected.length > 0 ? expected : addressesOf(base);
-    const answer = answers.find(({ address }) => preferred.includes(address)) ?? answers[0];
-    const isRight = answer.proof === hex(await mac("SHA-256", digest, ["svc proof 1", nonce, answer.address]));
-    if (!isRight || (expected.length > 0 && !expected.includes(answer.address))) {
+    const wanted = this.#address ? [this.#address] : addressesOf(new URL(baseUrl));
+    const other = this.#isBrowser && !this.#address ? answers[0] : null;
+    const {
+      proof,
+      address = "",
+      challenge = "",
+    } = answers.find((one) => wanted.includes(one.address ?? "")) ?? other ?? {};
+    if (proof !== hex(await mac("SHA-256", digest, ["svc proof 1", nonce, address]))) {
       throw new UnprovenError("its proof is wrong");
     }
-    this.#address = answer.address;
-    return answer;
+    this.#address = address;
+    return challenge;
   }
 
   async #digest(): Promise<Uint8Array<ArrayBuffer>> {
@@ -95,6 +94,10 @@ export class Proofs {
     }
     return new Uint8Array(await crypto.subtle.digest("SHA-256", utf8(this.#key)));
   }
+}
+
+function urlSafe(character: string): string {
+  return { "+": "-", "/": "_" }[character] ?? "";
 }
 
 /** Whether the address is https, whose certificate proves the service. */
@@ -109,24 +112,14 @@ function addressesOf({ hostname, port }: URL): readonly string[] {
   return isNumeric ? [`${hostname}:${at}`] : [`127.0.0.1:${at}`, `[::1]:${at}`];
 }
 
-/** The service's own proof, then those for the addresses of its balancers. */
-function readAnswers(body: string): readonly [Answer, ...Answer[]] {
+/** The service's own proof, then those for the addresses of its balancers; other values have no right proof. */
+function readAnswers(body: string): readonly Partial<Answer>[] {
   try {
-    const own: unknown = JSON.parse(body);
-    if (isAnswer(own)) {
-      const { fronts } = own as { fronts?: unknown };
-      return [own, ...(Array.isArray(fronts) ? fronts.filter(isAnswer) : [])];
-    }
+    const own = JSON.parse(body) as { fronts?: unknown } | null;
+    return [own, own?.fronts].flat().filter(Boolean) as Partial<Answer>[];
   } catch {
-    // the same error as for another object
+    return [];
   }
-  throw new UnprovenError("its proof is wrong");
-}
-
-function isAnswer(value: unknown): value is Answer {
-  if (typeof value !== "object" || value === null) return false;
-  const { proof, address, challenge } = value as Record<string, unknown>;
-  return typeof proof === "string" && typeof address === "string" && typeof challenge === "string";
 }
 
 async function mac(hash: string, digest: Uint8Array<ArrayBuffer>, fields: readonly string[]): Promise<Uint8Array> {
