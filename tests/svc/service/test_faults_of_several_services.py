@@ -68,12 +68,6 @@ class Roamer(Client):
         self._failures = 0
         self.at: int | None = None
 
-    @property
-    def is_in_turn(self) -> bool:
-        """Whether it has seen the beginning of a turn, and far from its end."""
-        last = self.seen[-1]["content"] if self.seen else None
-        return last is not None and last.startswith("step ") and int(last[5:]) < self.steps / 4
-
     def connected(self, socket: ClientConnection) -> None:
         self.at = self._cluster.front.number_of(socket.local_address[1])
 

@@ -43,6 +43,12 @@ class Client:
         self.answered = 0
         self.is_leaving = False  # after the turn that runs
 
+    @property
+    def is_in_turn(self) -> bool:
+        """Whether it has seen the beginning of a turn, and far from its end."""
+        last = self.seen[-1]["content"] if self.seen else None
+        return last is not None and last.startswith("step ") and int(last[5:]) < self.steps / 4
+
     async def run(self, service: LiveService) -> None:
         """Until the service dies, or the client leaves."""
         with contextlib.suppress(OSError, WebSocketException, TimeoutError):

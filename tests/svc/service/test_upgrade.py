@@ -10,7 +10,7 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import asyncpg
@@ -25,11 +25,28 @@ from tests.support.later_build import NEWEST, VERSION, later_build
 from tests.support.live import ProcessService
 from tests.support.postgres import PostgresServer
 from tests.support.wire_client import register
-from tests.svc.service.test_faults_of_several_services import OPTIONS, Roamer, until
-from tests.svc.service.test_kills import finish_and_check
+from tests.svc.service.test_faults_of_several_services import OPTIONS, until
+from tests.svc.service.test_kills import Client, finish_and_check
 
 CLIENTS = 2  # of each service when it starts
 PATIENCE_SECONDS = 200.0
+
+
+class Roamer(Client):
+    """A client that goes to another service after every cut."""
+
+    steps = 250
+
+    def __init__(self, session_id: str, chance: random.Random) -> None:
+        super().__init__(session_id)
+        self._chance = chance
+        self.at: ProcessService | None = None
+
+    async def roam(self, up: Callable[[], list[ProcessService]]) -> None:
+        while not self.is_leaving:
+            self.at = self._chance.choice(up())
+            await self.run(self.at)
+            await asyncio.sleep(0.05)
 
 
 class Upgrade:
