@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -69,6 +70,16 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(NeedsBrowser())
     if sys.dont_write_bytecode:
         keep_bytecode(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
+
+
+@pytest.fixture
+def logs_as_before() -> Iterator[None]:
+    """For tests that start a service's logs in their own process: afterwards they go where they went."""
+    root = logging.getLogger("svc")
+    before = root.handlers, root.propagate, root.level
+    yield
+    root.handlers, root.propagate = before[:2]
+    root.setLevel(before[2])
 
 
 @pytest.fixture(scope="session")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import logging
-from collections.abc import Iterator
 
 import pytest
 
@@ -17,13 +16,7 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.fixture(autouse=True)
-def logging_as_before() -> Iterator[None]:
-    root = logging.getLogger("svc")
-    before = root.handlers, root.propagate, root.level
-    yield
-    root.handlers, root.propagate = before[:2]
-    root.setLevel(before[2])
+pytestmark = pytest.mark.usefixtures("logs_as_before")
 
 
 def said(stream: io.StringIO, event: str, level: int = logging.INFO, **fields: object) -> str:

@@ -319,6 +319,8 @@ def _joined(pattern: str) -> str:
 def _values(event: Event, what: str, names: Sequence[str]) -> list[str]:
     """The values of the first column that has one; addresses also from a message."""
     for name in names:
+        if what == "host" and event.host and _SENDER.search(name):
+            break  # the log names its host
         value = event.fields[name]
         if value and value not in _UNSET and not (what == "domain" and value == event.host):
             return [one[:MAX_VALUE_CHARS] for one in value.split("\n") if one]
@@ -332,6 +334,7 @@ def _values(event: Event, what: str, names: Sequence[str]) -> list[str]:
 
 
 _ACTOR = "User"  # who did it, as readers map it
+_SENDER = re.compile(r"src|source|orig", re.IGNORECASE)  # columns of the address that a record about traffic is from
 _UNSET = frozenset({"-", "N/A", "None"})
 _IN_TEXTS = {
     "source": re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)"),
