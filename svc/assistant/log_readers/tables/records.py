@@ -34,7 +34,6 @@ LINE_SHARE = 0.6  # of the first lines that must have the form
 SAMPLE_LINES = 50
 MIN_PAIRS = 5  # key=value pairs in a line, members of a record inside another object
 MIN_QUEUED_CHARS = 40  # of a record in Base64
-_GZIP = b"\x1f\x8b"
 _MESSAGES = ("message", "kinesis", "awslogs")  # of Pub/Sub, Kinesis and CloudWatch Logs
 _WRAPPERS = ("result", "_source", "node", "event", "Event", "record", "log", "data")
 _SYSLOG_LEAD = re.compile(r"\s*(?:<\d{1,3}>)?(?:1 )?")
@@ -114,7 +113,7 @@ def _queued(found: dict[str, object]) -> dict[str, object] | None:
         return None
     try:
         data = base64.b64decode(text, validate=True)
-        if data.startswith(_GZIP):
+        if not data.lstrip().startswith(b"{"):  # then it is compressed, or no record
             data = zlib.decompressobj(wbits=31).decompress(data, MAX_CELL_CHARS)
     except (binascii.Error, zlib.error):
         return None
