@@ -65,7 +65,7 @@ def _together(each: Iterable[Sequence[Clause]]) -> Clause | None:
     return tuple(sorted(words)) if len(words) <= MAX_WORDS else None
 
 
-class _Words:
+class _RequiredWords:
     """Reads a sequence: ``_run`` are the texts that the part just read can be, ``clauses`` what is required so far."""
 
     def __init__(self) -> None:
@@ -118,7 +118,7 @@ class _Words:
         if len(texts) <= MAX_WORDS:
             self._run = frozenset(before + text for before in self._run for text in texts)
 
-    def _part(self, inner: _Words) -> None:
+    def _part(self, inner: _RequiredWords) -> None:
         if (texts := inner.exact()) is not None:
             self._append(texts)
             return
@@ -149,8 +149,8 @@ class _Words:
             self.end()
 
 
-def _read(tree: Iterable[tuple[object, Any]]) -> _Words:
-    words = _Words()
+def _read(tree: Iterable[tuple[object, Any]]) -> _RequiredWords:
+    words = _RequiredWords()
     words.read(tree)
     return words
 

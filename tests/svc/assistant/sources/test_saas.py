@@ -1,4 +1,4 @@
-"""Detections of SaaS products: each rule matches a sample or an event with a harmless twin; a quiet day matches none."""
+"""Detections of SaaS products: each rule matches a sample or an event with a harmless twin, a quiet day none."""
 
 from __future__ import annotations
 
