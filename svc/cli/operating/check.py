@@ -70,7 +70,7 @@ def _opened(
 
 
 def _sizes_in(files: Path | ObjectAddress | None) -> StoredSizes | None:
-    """Tells the sizes of stored files; None if nothing says where they are."""
+    """Return how to look up the sizes of stored files; None if no place for them was given."""
     if files is None:
         return None
     if isinstance(files, Path):

@@ -31,7 +31,7 @@ from tests.support.wire_client import register
 from tests.svc.service.test_kills import Client, finish_and_check
 
 LEASE_SECONDS = 1.0
-LONG_LEASE_SECONDS = 2.0  # where it is judged how soon everybody goes on, on a machine that does other things, too
+LONG_LEASE_SECONDS = 2.0  # for trials that measure recovery time, also on a busy machine
 CLOCKS = {1: 600.0}  # by how many seconds a service's clock is wrong
 MAX_TIME_ERROR = 60.0  # of what is stored
 DISK_BYTES = 224 * MIB

@@ -1,4 +1,4 @@
-"""What runs in a dask worker: a task for each job, which says where it is and relays bytes until the job is over.
+"""What runs in a dask worker: one task for each job. It reports its address and relays bytes until the job ends.
 
 A task has no content but a ticket, an id that only the service knows. It tells the service by an event of the scheduler
 that it has begun; the service connects to this dask worker, through dask's own listener and its TLS, and names the
