@@ -44,7 +44,7 @@ def ended_early(content: BinaryIO) -> bool:
 
 
 _LONE_CR = re.compile(
-    r"\r+(?=(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}-\d\d-\d\d[ T]|\{\"|\d{1,3}(?:\.\d{1,3}){3} ))"
+    r"(?<!\r)\r++(?=(?:<\d{1,3}>)?(?:[A-Z][a-z]{2} [ \d]\d \d\d:|\d{4}-\d\d-\d\d[ T]|\{\"|\d{1,3}(?:\.\d{1,3}){3} ))"
 )
 
 

@@ -131,7 +131,7 @@ class CountedReading:
     """Reports how far the check of a file is, from the thread that reads it."""
 
     def __init__(self, name: str, writer: asyncio.StreamWriter) -> None:
-        self.stopped = threading.Event()
+        self.stopped: threading.Event = threading.Event()
         self._name = name
         self._writer = writer
         self._loop = asyncio.get_running_loop()
