@@ -112,6 +112,9 @@ class TcpLink:
             writer.transport.abort()
             return
         number, far_reader, far_writer = found
+        if self._is_cut:  # while the target was being reached
+            _Connection(writer, far_writer).cut()
+            return
         client = writer.get_extra_info("peername")[1]
         self.placed[client] = number
         self.led.add(number)
