@@ -123,7 +123,7 @@ def run_pytest(*words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("processes", ["0", "1"])  # in this process, and in one of pytest-xdist
+@pytest.mark.parametrize("processes", ["0", pytest.param("1", marks=pytest.mark.slow)])  # this one; one of xdist
 def test_without_a_browser_a_run_ends_with_one_message(processes: str):
     done = run_pytest("-n", processes, "tests/browser/test_charts.py", "tests/svc/service/quotas/test_windows.py")
 

@@ -16,7 +16,7 @@ from tests.docs import pages
 from tests.support.npm_workspace import one_at_a_time
 
 pytest.importorskip("sphinx", reason="the extra docs is not installed")
-pytestmark = pytest.mark.timeout(320)  # the build takes half a minute on a quiet machine
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(320)]  # the build takes half a minute on a quiet machine
 WIDE = ("generated/rules", "generated/python", "generated/settings", "questions")
 """Pages of the reference with the widest tables and signatures."""
 

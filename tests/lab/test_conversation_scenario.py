@@ -148,6 +148,7 @@ def _busy_while_a_cell_asks(lab: Workbench) -> None:
     lab.is_("idle")
 
 
+@pytest.mark.slow
 def test_a_question_stays_in_view_and_running_it_again_does_not_collapse_its_output(lab: Workbench):
     lab.jupyter.write("view.ipynb", "%load_ext svc_jupyter", *_TALL, "%%svc\nlines 40", "# next", *_TALL)
     lab.load("view.ipynb")
@@ -167,6 +168,7 @@ def test_a_question_stays_in_view_and_running_it_again_does_not_collapse_its_out
     assert before > 500
 
 
+@pytest.mark.slow
 def test_no_notice_comes_for_an_answer_in_view(lab: Workbench, jupyter: JupyterServer):
     jupyter.set("svc-jupyterlab:panel", {"notify_seconds": 1})
     lab.jupyter.write("seen.ipynb", "%load_ext svc_jupyter", "%svc count 3 500", *_TALL, *_TALL)

@@ -57,7 +57,7 @@ def is_ours(line: str) -> bool:
     return line.startswith(("error", "pageerror")) and not any(text in line for text in OF_OTHERS)
 
 
-@pytest.mark.parametrize("frontend", ["lab", "notebook7"])
+@pytest.mark.parametrize("frontend", ["lab", pytest.param("notebook7", marks=pytest.mark.slow)])
 def test_a_question_is_answered_and_the_console_is_clean(page: Page, jupyter: JupyterServer, frontend: str):
     if frontend == "notebook7" and find_spec("notebook") is None:
         pytest.skip("Notebook 7 is not installed")

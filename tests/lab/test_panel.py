@@ -77,6 +77,7 @@ def test_cells_and_panel_share_a_session(bench: Workbench, shots: Path):
     bench.page.screenshot(path=shots / "panel-light.png")
 
 
+@pytest.mark.slow
 def test_the_panel_answers_while_a_cell_sleeps(bench: Workbench, jupyter: JupyterServer):
     chat = show(bench, "sleep.ipynb", SLEEP)
     bench.start(1)
@@ -137,6 +138,7 @@ def test_a_second_view_a_reload_and_a_restart_resume_the_session(bench: Workbenc
     expect(answers(panel(bench))).to_have_count(3)
 
 
+@pytest.mark.slow
 def test_it_follows_the_theme_of_jupyterlab(bench: Workbench, shots: Path):
     chat = show(bench, "dark.ipynb")
     bench.command("apputils:change-theme", theme="JupyterLab Dark")
@@ -148,6 +150,7 @@ def test_it_follows_the_theme_of_jupyterlab(bench: Workbench, shots: Path):
     expect(chat).to_have_attribute("theme", "light")
 
 
+@pytest.mark.slow
 def test_the_saved_notebook_has_a_transcript_that_exports_show(bench: Workbench, jupyter: JupyterServer):
     chat = show(bench, "saved.ipynb")
     ask(chat, "echo see https://evil.example/a <img src=x onerror=alert(1)>")

@@ -40,6 +40,7 @@ def kept_shot(lab: Workbench, request: pytest.FixtureRequest) -> Iterator[None]:
     lab.page.screenshot(path=folder / f"plugin-{request.node.name[:70]}.png")
 
 
+@pytest.mark.slow
 def test_a_kernel_is_not_used_until_the_chat_is_opened(lab: Workbench):
     lab.open("alone.ipynb", "'SvcMagics' in get_ipython().magics_manager.registry")
     lab.run(0)
@@ -235,6 +236,7 @@ def test_a_file_dragged_from_the_browser_is_attached_from_the_notebooks_folder_a
     expect(lab.answers).to_have_text(["near.txt (4), far.txt (8)"])
 
 
+@pytest.mark.slow
 def test_a_long_turn_that_ends_out_of_sight_is_notified(lab: Workbench):
     lab.open("notice.ipynb", LOAD, "%svc count 7 500", *["#\n" * 40] * 2)
     lab.open_chat()
@@ -280,6 +282,7 @@ def bare_kernel(jupyter: JupyterServer, tmp_path_factory: pytest.TempPathFactory
     return "bare"
 
 
+@pytest.mark.slow
 def test_settings_are_a_form_and_apply_to_new_sessions(lab: Workbench):
     lab.open("settings.ipynb", LOAD, "%svc session new", "%svc session")
     lab.open_chat()
@@ -300,6 +303,7 @@ def test_settings_are_a_form_and_apply_to_new_sessions(lab: Workbench):
     lab.page.keyboard.press("Escape")
 
 
+@pytest.mark.slow
 def test_a_chat_opened_while_the_first_cell_runs_connects_at_once(lab: Workbench):
     woken = lab.jupyter.root / "awake"
     lab.open("busy.ipynb", f"{LOAD}\nimport time, pathlib\nwhile not pathlib.Path('awake').exists(): time.sleep(0.05)")

@@ -84,7 +84,7 @@ def test_a_stale_service_file_leads_nowhere(scripted_local: Path, impostor: Star
         assert port_of(client.base_url) != program.port
 
 
-@pytest.mark.parametrize("manner", ["silent", "page", "json", "unknown key", "drip", "redirect"])
+@pytest.mark.parametrize("manner", sampled(["silent", "page", "json", "unknown key", "drip", "redirect"], 2))
 def test_a_configured_address_gets_a_clear_error(
     impostor: StartImpostor, start_service: StartService, manner: Manner, monkeypatch: pytest.MonkeyPatch
 ):

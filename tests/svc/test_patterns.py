@@ -29,7 +29,7 @@ def described(lines: Sequence[dict]) -> list[str]:
     ]
 
 
-SHARES = 8  # of the patterns: each run measures every eighth
+SHARES = 16  # of the patterns: each run measures every sixteenth
 
 
 @pytest.mark.parametrize("share", sampled(range(SHARES), 1))

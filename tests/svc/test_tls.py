@@ -94,6 +94,7 @@ def test_a_certificate_for_another_name_is_rejected(tmp_path: Path, monkeypatch:
     assert secured.key not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_with_a_certificate_it_may_listen_beyond_loopback(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     with serving(tmp_path, "127.0.0.1", "--host", "0.0.0.0") as secured:
         monkeypatch.setenv("SVC_CA_BUNDLE", str(secured.authority))

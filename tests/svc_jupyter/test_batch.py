@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.kernels import execute, notebook_of
 
-LINES = 100_000
+LINES = 30_000
 SOURCES = ("198.51.100.7", "198.51.100.8", "203.0.113.200")
 
 
@@ -39,7 +39,7 @@ def drawn(html: str) -> str:
     return base64.b64decode(re.search('base64,([^"]+)', html)[1]).decode()
 
 
-def test_a_hundred_thousand_lines_are_counted_and_both_displays_are_saved(local_state: Path, tmp_path: Path):
+def test_thousands_of_lines_are_counted_and_both_displays_are_saved(local_state: Path, tmp_path: Path):
     failures = write_auth_log(tmp_path / "auth.log")
     notebook = notebook_of(
         "%%svc --attach auth.log --into who\nWhich accounts were brute-forced, and did anyone get in?"

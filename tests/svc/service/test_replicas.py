@@ -219,6 +219,7 @@ async def check_goes_on(reader: ClientConnection, session_id: str, service: Proc
     assert frames == stored(service, session_id)
 
 
+@pytest.mark.slow
 async def test_turns_of_a_service_that_dies_or_stops_or_pauses_go_on_elsewhere(mortal: Cluster):
     first, second = mortal.services
     session_id = register(first)

@@ -132,6 +132,7 @@ async def schema_of(database: PostgresAddress) -> tuple[int, int]:
 
 
 @pytest.mark.timeout(600)  # four processes start, one after the other
+@pytest.mark.slow
 async def test_two_services_are_upgraded_under_load_and_the_older_one_starts_anew(
     postgres: PostgresServer, tmp_path: Path
 ):

@@ -223,6 +223,7 @@ def test_what_a_worker_cannot_use_is_refused(options: list[str], said: str):
     assert said in done.output
 
 
+@pytest.mark.slow
 def test_a_folder_that_only_it_has_and_a_database_of_one_service_are_refused(
     service: ProcessService, postgres: PostgresServer, tmp_path: Path
 ):

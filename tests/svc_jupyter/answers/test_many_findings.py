@@ -62,7 +62,7 @@ def said(answer: Answer) -> int:
     return int(match[1].replace(",", ""))
 
 
-@pytest.mark.parametrize("is_logged", [True, False])
+@pytest.mark.parametrize("is_logged", [True, pytest.param(False, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "count", [1_000, MANY, pytest.param(1_000_000, marks=[pytest.mark.long, pytest.mark.timeout(1_800)])]
 )
@@ -79,7 +79,7 @@ def test_every_indicator_is_in_the_findings(client: Svc, count: int, is_logged: 
     assert "omitted" not in answer.raw
 
 
-@pytest.mark.parametrize("count", [MANY, 20_000])
+@pytest.mark.parametrize("count", [MANY, pytest.param(20_000, marks=pytest.mark.slow)])
 def test_a_follow_up_counts_all_earlier_findings(client: Svc, count: int):
     text, truth = indicator_list(count, seed=2)
     session = client.create_session()
@@ -97,7 +97,7 @@ def test_a_follow_up_counts_all_earlier_findings(client: Svc, count: int):
 
 
 def test_a_follow_up_says_what_it_cannot_read_any_more(client: Svc):
-    text, _ = indicator_list(20_000, seed=3)
+    text, _ = indicator_list(MANY, seed=3)
     session = client.create_session()
     session.attach_file("list.txt", text)
     first = ask(session, "Extract all indicators from list.txt")
@@ -132,6 +132,7 @@ def test_a_cancelled_question_leaves_only_the_findings_of_its_partial_answer(cli
     assert len(files_of(service) - before) == len(made) <= sum(one.is_partial_answer for one in session.history())
 
 
+@pytest.mark.slow
 def test_a_cells_answer_reads_all_findings_from_the_session_or_the_store(
     local_state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

@@ -55,6 +55,7 @@ def workers(scheduler: str, tmp_path: Path) -> Iterator[list[subprocess.Popen[by
         process.wait(timeout=30)
 
 
+@pytest.mark.slow
 def test_a_dead_worker_costs_no_case(scheduler: str, workers: list[subprocess.Popen[bytes]], tmp_path: Path):
     folder = tmp_path / "work"
     folder.mkdir()

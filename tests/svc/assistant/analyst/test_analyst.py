@@ -148,7 +148,7 @@ async def test_many_findings_are_in_one_message_as_far_as_they_fit_and_all_in_a_
     lines = (
         f"Nov 20 03:12:00 h sshd[{n}]: Failed password for invalid user {'u' * 80}{n % 4000} from 10.{n // 65536}."
         f"{n // 256 % 256}.{n % 256} port 22 ssh2"
-        for n in range(12_000)
+        for n in range(6_000)
     )
     steps, markdown = await ask(analyst, "who was brute-forced?", log_file("\n".join(lines)))
     first, second = [step for step in steps if step.title in (FINDINGS_TITLE, "findings file")]

@@ -14,6 +14,7 @@ from svc.assistant.skills.host_artefacts.answer import SECTION
 from svc.assistant.skills.host_artefacts.findings import HostSummary
 from svc.assistant.skills.host_artefacts.tool import inspect
 from tests.support.inline_analyst import ask
+from tests.support.sampling import sampled
 from tests.svc.assistant.host_artefacts.samples import samples
 
 NAMES = list(samples())
@@ -84,7 +85,7 @@ def test_there_are_six_questions_for_each() -> None:
     )
 
 
-@pytest.mark.parametrize(("file", "question", "says"), QUESTIONS)
+@pytest.mark.parametrize(("file", "question", "says"), sampled(QUESTIONS, len(QUESTIONS) // 5))
 async def test_questions_are_answered(file: tuple[str, bytes], question: str, says: tuple[str, ...]) -> None:
     asked = await ask(question, file)
     answer = plain(asked.markdown)

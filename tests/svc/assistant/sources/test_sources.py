@@ -64,7 +64,7 @@ async def test_a_sample_is_recognised_counted_and_judged(proof: Proof, sample: S
         assert titles
 
 
-@pytest.mark.parametrize(("proof", "sample", "question"), sampled(_QUESTIONS, len(_QUESTIONS) // 2), ids=_id)
+@pytest.mark.parametrize(("proof", "sample", "question"), sampled(_QUESTIONS, len(_QUESTIONS) // 7), ids=_id)
 async def test_a_question_about_a_sample_is_answered(proof: Proof, sample: Sample, question: Question):
     asked = await ask(question.ask, content_of(proof, sample))
     text = shown(asked)

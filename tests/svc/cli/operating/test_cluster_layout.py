@@ -115,6 +115,7 @@ def layout(tmp_path: Path) -> Iterator[Layout]:
         yield made
 
 
+@pytest.mark.slow
 async def test_clients_go_on_while_a_service_of_the_cluster_is_killed_and_another_one_upgraded(
     layout: Layout, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

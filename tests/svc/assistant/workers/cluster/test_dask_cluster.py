@@ -372,6 +372,7 @@ async def test_a_job_waits_for_a_scheduler_that_is_away_and_is_refused_then(tmp_
     await workers.close()
 
 
+@pytest.mark.slow
 async def test_a_service_waits_at_its_start_for_a_scheduler(tmp_path, quick):
     cluster = cluster_of(f"tcp://127.0.0.1:{free_port()}", tmp_path)
     starting = asyncio.create_task(cluster.start(lambda _: None))
@@ -397,6 +398,7 @@ async def with_a_loss(workers: Workers, job: Job, lose: Callable[[psutil.Process
     return items
 
 
+@pytest.mark.slow
 async def test_a_dask_worker_that_dies_costs_no_finding_and_doubles_none(remote, machines, tmp_path):
     def lose(reading: psutil.Process) -> None:
         nannies = {one.pid for one in machines}
