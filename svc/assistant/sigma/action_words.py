@@ -24,6 +24,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _JOINED = (
     (" 2 fa ", " mfa "), (" 2 sv ", " mfa "), (" 2 step ", " mfa "), (" two factor ", " mfa "),
     (" two step ", " mfa "), (" multi factor ", " mfa "), (" multifactor ", " mfa "), (" 2fa ", " mfa "),
+    (" tfa ", " mfa "),
     (" single sign on ", " sso "), (" o auth ", " oauth "), (" service token ", " api token "),
     (" apikey ", " api key "), (" administrator ", " admin "), (" administrators ", " admins "),
     (" turned off ", " disabled "), (" turn off ", " disable "), (" switched off ", " disabled "),
