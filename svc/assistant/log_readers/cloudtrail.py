@@ -7,9 +7,11 @@ nested parts as JSON text get the original names. Format: CloudTrail's record co
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import islice
 from typing import BinaryIO
 
 import msgspec
@@ -22,6 +24,8 @@ from svc.assistant.log_readers.parts import part_of
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 
 MAX_BYTES = 64 * 1024 * 1024  # of a document that is decoded at once; a larger one is read object by object
+MAX_TARGETS = 60  # of a record's fields, in which an excerpt looks for request parameters
+MAX_VALUE_CHARS = 120  # of a value in an excerpt
 MAX_WRAPPERS = 4  # around one event: a collector's record, EventBridge's, the event as text
 
 _MEMBERS = (
@@ -41,6 +45,7 @@ _WRAPPERS = ("CloudTrailEvent", "detail", "eventJson", "event_json", "event", "_
 _HEAD_NAMES = (
     re.compile(rb'"event[_ ]?source\\?"\s*:', re.IGNORECASE), re.compile(rb'"event[_ ]?name\\?"\s*:', re.IGNORECASE),
 )  # fmt: skip
+_TEXT = json.JSONEncoder(ensure_ascii=False)
 _NOT_NAME = re.compile(r"[^a-z0-9]+")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:Z|\+00:00| UTC)?")
 
@@ -220,6 +225,11 @@ def _time(text: str) -> str:
 
 
 def _excerpt(fields: dict[str, str]) -> str:
-    """Return the most informative part of a record that is too long to be shown."""
-    shown = ("eventTime", "eventSource", "eventName", "userIdentity.arn", "sourceIPAddress", "errorCode")
-    return " ".join(fields[name] for name in shown if name in fields)[:MAX_EXCERPT_CHARS]
+    """Return the members that say what was done, by whom, to what and from where, then the other parameters.
+
+    A record is too long to be shown, and begins with a page about the account.
+    """
+    targets = [name for name in islice(fields, MAX_TARGETS) if name.startswith("requestParameters.")]
+    names = ("eventName", "userIdentity.arn", *targets[:1], "sourceIPAddress", "errorCode", "eventSource", *targets[1:])
+    pairs = (f'"{name}": {_TEXT.encode(fields[name][:MAX_VALUE_CHARS])}' for name in names if fields.get(name))
+    return f"{{{', '.join(pairs)}}}"[:MAX_EXCERPT_CHARS]

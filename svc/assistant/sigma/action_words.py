@@ -16,6 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 MAX_FIELDS = 400
+MAX_ITEMS = 20  # of a list of changed settings
 MAX_VALUE_CHARS = 200
 MAX_CHARS = 1_000
 MAX_OBJECT_CHARS = 20_000
@@ -24,6 +25,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _JOINED = (
     (" 2 fa ", " mfa "), (" 2 sv ", " mfa "), (" 2 step ", " mfa "), (" two factor ", " mfa "),
     (" two step ", " mfa "), (" multi factor ", " mfa "), (" multifactor ", " mfa "), (" 2fa ", " mfa "),
+    (" tfa ", " mfa "),
     (" single sign on ", " sso "), (" o auth ", " oauth "), (" service token ", " api token "),
     (" apikey ", " api key "), (" administrator ", " admin "), (" administrators ", " admins "),
     (" turned off ", " disabled "), (" turn off ", " disable "), (" switched off ", " disabled "),
@@ -63,6 +65,18 @@ _PAIRS = (
 """The last part of the names of fields with the value after and before a change, as products call them."""
 _OBJECT_PAIRS = tuple(pair for pair in _PAIRS if not {"to", "value", "role", "permission"}.intersection(pair))
 """The names of objects with the settings after and before a change; ``to`` and ``from`` are ends of other things."""
+_NAMES_BESIDE = (
+    "name",
+    "displayname",
+    "property",
+    "propertyname",
+    "field",
+    "fieldname",
+    "key",
+    "setting",
+    "settingname",
+)
+"""The last part of the names of fields that name the setting, beside the values before and after a change."""
 _NEW_NAMES = frozenset(new for new, _ in _PAIRS)
 _OLD_NAMES = frozenset(old for _, old in _PAIRS)
 _OLD = re.compile(r"(?:previous|prior|old)_?(?=\w\w)", re.IGNORECASE)
@@ -120,7 +134,7 @@ _OPEN = re.compile(
 )
 _CLOSED = re.compile(
     r"den(?:y|ied)|not[_ ]?allowed|private|team[_ ]?only|only[_ ]?me|internal|restrict|block|member|invited|company"
-    r"|admins?[_ ]?only|collaborators|high\b|strong|require|enforce|(?<!un)limited",
+    r"|admins?[_ ]?(?:only|and|guest)|collaborators|high\b|strong|require|enforce|(?<!un)limited",
     re.IGNORECASE,
 )
 
@@ -157,13 +171,14 @@ def changes(fields: Mapping[str, str]) -> Iterator[Change]:
         if not (known.before or known.after):
             continue
         plain = plain or {_known(other).plain: value for other, value in islice(fields.items(), MAX_FIELDS)}
+        setting = known.setting or _named_beside(known.plain, plain)
         for old in known.before:
             before = plain.get(old)
             if before is not None and before != value:
-                yield from _differences(before, value, known.setting)
+                yield from _each_of(before, value, setting)
         after = next((plain[new] for new in known.after if new in plain), None)
         if after is not None and after != value:
-            yield from _differences(value, after, known.setting)
+            yield from _each_of(value, after, setting)
     for name in _TEXTS:
         for found in _CHANGES.finditer(fields.get(name, "")[:MAX_VALUE_CHARS]):
             yield Change(found[1], found[2])
@@ -172,6 +187,23 @@ def changes(fields: Mapping[str, str]) -> Iterator[Change]:
 def without_values(text: str) -> str:
     """Return a text without the values before and after a change that it states."""
     return _CHANGES.sub(" ", text)
+
+
+def _named_beside(field: str, plain: Mapping[str, str]) -> str:
+    """Return what names the setting in the same object as its values, such as ``ModifiedProperties.Name``."""
+    parent, dot, _ = field.rpartition(".")
+    return next((plain[f"{parent}.{one}"] for one in _NAMES_BESIDE if dot and f"{parent}.{one}" in plain), "")
+
+
+def _each_of(before: str, after: str, name: str) -> Iterator[Change]:
+    """Yield the changes of a list of settings, whose names and values have a line each, or the one change."""
+    old, new, names = before.split("\n"), after.split("\n"), name.split("\n")
+    if 1 < len(old) == len(new) == len(names):
+        for was, is_now, setting in zip(old[:MAX_ITEMS], new[:MAX_ITEMS], names[:MAX_ITEMS], strict=True):
+            if was != is_now:
+                yield from _differences(was, is_now, setting)
+    else:
+        yield from _differences(before, after, name)
 
 
 def _differences(before: str, after: str, name: str) -> Iterator[Change]:

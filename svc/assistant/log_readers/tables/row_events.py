@@ -8,6 +8,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from svc.assistant.log_readers.tables.declared import Systems, as_windows, without_devices
+from svc.assistant.log_readers.tables.excerpts import Excerpts
 from svc.assistant.log_readers.tables.kinds import Field, Kind, When, plain_name
 from svc.assistant.log_readers.tables.mapping import ColumnMapping, address_of
 from svc.assistant.log_readers.tables.outcome import outcome_of_words
@@ -126,6 +127,7 @@ class RowEvents:
 
     def __init__(self, mapping: ColumnMapping, sample: Sequence[Mapping[str, str]]) -> None:
         self._mapping = mapping
+        self._excerpts = Excerpts(mapping)
         self._kind = mapping.kind
         self._conditions = [_Condition(rule) for rule in (self._kind.when if self._kind else ())]
         rules = self._kind.field_rules() if self._kind else {}
@@ -195,7 +197,7 @@ class RowEvents:
             host=mapping.value(values, "host").partition("\n")[0],
             event_id=rule.event_id if rule.event_id is not None else self._event_id(values),
             fields=fields | rule.sets if rule.sets else fields,
-            excerpt=record.excerpt,
+            excerpt=self._excerpts.arranged(record.excerpt, values),
             verdict=verdict_of(self._kind, mapping, values) if category == "alert" else None,
         )
 

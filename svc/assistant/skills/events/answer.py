@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from svc.assistant.findings import AnyFinding, Finding, InputKind, Severity, with_facts
 from svc.assistant.knowledge.attack_names import tactic_label
 from svc.assistant.log_readers.login_counting import LoginPattern
+from svc.assistant.log_readers.tables.excerpts import QUOTED_CHARS
 from svc.assistant.log_readers.time_window import OPTIONS
 from svc.assistant.skills.answer_parts import EXCERPT_CHARS, MAX_FACTS, READ, Fold, place_words
 from svc.assistant.skills.events import answer_activity, answer_exports, answer_tables
@@ -150,7 +151,8 @@ def _event_fact(finding: AnyFinding, names: Mapping[int | None, str]) -> str:
     count = getattr(finding.facts, "count", 1)
     often = f", {plural(count, 'time')}" if isinstance(count, int) and count > 1 else ""
     event = f" ({escape(named)})" if named else ""
-    excerpt = code_span(defang_text(first.excerpt), limit=EXCERPT_CHARS)
+    is_object = first.excerpt.startswith("{")
+    excerpt = code_span(defang_text(first.excerpt), limit=QUOTED_CHARS if is_object else EXCERPT_CHARS)
     lead = f"**{title[:1].upper()}{title[1:]}** ({finding.severity.value}){often}{_actor_words(finding)}{when}"
     return f"{lead}, {place_words(first)}{event}: {excerpt}"
 

@@ -26,6 +26,8 @@ from svc.assistant.sigma.action_words import (
 
 SAFE_LENGTH = 14
 """Characters that a password must have so that a policy is strict whatever it was before."""
+SAFE_RETENTION_DAYS = 90
+"""How long logs must be kept so that they are long enough whatever it was before (PCI DSS 4.0, 10.5.1: at hand)."""
 
 _FLIPS = re.compile(
     r" (?:disabl(?:e|ed|es|ing)|deactivat(?:e|ed|es)|remov(?:e|ed|es|al)|revok(?:e|ed|es)|stop(?:ped)?|suspend(?:ed)?) "
@@ -63,6 +65,9 @@ _UNSTATED = re.compile(r" (?:updat|chang|toggl|edit|modif)\w{0,4} ")
 """Verbs that do not say in which direction."""
 _MAKES = re.compile(r" (?:(?:creat|delet|destroy|regist|generat|rotat|reset)\w{0,4}|add|adds|added) ")
 """Verbs of what makes or destroys a thing, or takes it away: the state of the thing is no change of a setting."""
+_REMOVED = re.compile(r" (?:delet\w{1,3}|remov\w{1,3}|revok\w{1,3}) ")
+_LOOPHOLES = re.compile(r" (?:exclusions?|exceptions?|exemptions?|suppressions?|bypass(?:es)?|bypass codes?) ")
+"""What is an exception to a protection, so that its removal restores the protection."""
 _GENERIC = frozenset(
     {
         "enabled",
@@ -102,6 +107,9 @@ _LONGER = re.compile(
     r"| (?:required )?(?:approvals|reviewers) | approving review count "
     r"| (?:log|logs|audit|backups?|snapshots?|version|history|recovery) (?:\w{1,20} )?retention "
 )
+_RETENTION = re.compile(r" retention (?:in )?days ")
+_RECORDS = re.compile(r" (?:logs?|logging|audit|backups?|snapshots?|trails?) ")
+"""What is evidence or a way back, so that keeping it longer is safer; of messages that is not so."""
 _AMOUNT = re.compile(r"(\d{1,9}(?:\.\d{1,3})?) ?([a-z]{0,12})")
 _SECONDS = {
     "s": 1,
@@ -142,7 +150,7 @@ def is_safer(fields: Mapping[str, str], *, is_about_settings: bool = True) -> bo
         return bool(stated) and all(stated)
     action = _words(fields.get("Action") or fields.get("eventName", ""))
     if _MAKES.search(action):
-        return False
+        return bool(_REMOVED.search(action) and _LOOPHOLES.search(action))
     stated = list(_of_new_values(fields))
     return all(stated) if stated else _turns_safer(action)
 
@@ -181,9 +189,14 @@ def _of_change(change: Change, fields: Mapping[str, str]) -> bool | None:
     """Whether one change is safer; None if it is only bookkeeping."""
     if change.name and _BOOKKEEPING.search(_words(change.name)) and not polarity(change.name):
         return None
-    event = _setting(fields)
-    name = change.name if polarity(change.name) or _is_measured(change.name) else f"{event} {change.name}"
-    return is_safer_value(name, change.before, change.after)
+    return is_safer_value(_name_of_change(change, fields), change.before, change.after)
+
+
+def _name_of_change(change: Change, fields: Mapping[str, str]) -> str:
+    """Return the most particular words with a direction: of the changed field, of one that names it, of the event."""
+    beside = (value[:MAX_VALUE_CHARS] for name, value in fields.items() if name.lower().endswith(_SETTING_ENDS))
+    known = (name for name in (change.name, *beside) if polarity(name) or _is_measured(name))
+    return next(known, f"{_setting(fields)} {change.name}")
 
 
 def _is_measured(name: str) -> bool:
@@ -203,7 +216,11 @@ def _of_new_values(fields: Mapping[str, str]) -> Iterator[bool]:
             if _REACH.search(name):
                 yield True
         elif new.isdigit():
-            if _LONGER.search(_words(name.rpartition(".")[2])):
+            words = _words(name.rpartition(".")[2])
+            if _RETENTION.search(words):
+                if _RECORDS.search(_words(f"{_setting(fields)} {name}")):
+                    yield int(new[:9]) >= SAFE_RETENTION_DAYS
+            elif _LONGER.search(words):
                 yield int(new[:9]) >= SAFE_LENGTH
         elif new in ON or (new and new in OFF):
             sign = polarity(_name_of(name, fields))

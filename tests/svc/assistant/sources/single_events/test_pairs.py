@@ -87,6 +87,8 @@ DOCUMENTED = msgspec.json.Decoder(Pair).decode_lines(Path(__file__).with_name("d
 """What the products' documentation says matters, written after those above and before the rules were looked at."""
 TWINS = msgspec.json.Decoder(Pair).decode_lines(Path(__file__).with_name("setting_twins.jsonl").read_bytes())
 """The same setting of a product loosened and tightened, written before the decision about directions."""
+PARAMETERS = msgspec.json.Decoder(Pair).decode_lines(Path(__file__).with_name("parameter_twins.jsonl").read_bytes())
+"""The same action with another parameter, outcome, actor or object, written before the settings were judged by name."""
 SHORT = 6
 
 
@@ -132,7 +134,18 @@ def test_a_loosened_setting_is_found_and_a_tightened_one_is_not(*, is_held: bool
     assert figures.false_alarms <= (0.15 if step == 1 else 0.20), figures.false
 
 
+@pytest.mark.parametrize("is_held", [False, True], ids=["open", "held"])
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.slow)], ids=["short", "all"])
+def test_an_action_is_judged_by_its_parameters(*, is_held: bool, step: int):
+    figures = _figures_of([pair for pair in PARAMETERS if pair.is_held is is_held][::step])
+
+    assert figures.recall >= 0.80, figures.missed
+    assert figures.false_alarms <= 0.20, figures.false
+
+
 def test_there_are_twins_of_many_products():
+    assert len({(pair.log_type, pair.name) for pair in PARAMETERS}) == len(PARAMETERS) >= 70
+    assert len({pair.log_type for pair in PARAMETERS}) >= 35
     assert len({(pair.log_type, pair.name) for pair in TWINS}) == len(TWINS) >= 40
     assert len({pair.log_type for pair in TWINS}) >= 20
 
