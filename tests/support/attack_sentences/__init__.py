@@ -134,6 +134,22 @@ def prose_reported(half: Half) -> list[tuple[str, str]]:
     return _labelled(f"prose_reported_{half}")
 
 
+def everyday(half: Half) -> list[str]:
+    """Sentences of software, HR, medicine, kitchens, server rooms, logs, marketing, policies, novels and law.
+
+    Never used for a fit.
+    """
+    return _lines(f"everyday_{half}")
+
+
+def varied_reported(half: Half) -> list[tuple[str, str]]:
+    """``(technique, sentence)`` of reports in varied wording, many in the passive and without an attacker's name.
+
+    Never used for a fit.
+    """
+    return _labelled(f"varied_reported_{half}")
+
+
 def _labelled(name: str) -> list[tuple[str, str]]:
     return [(line[: line.index(" | ")], line[line.index(" | ") + 3 :]) for line in _lines(name)]
 

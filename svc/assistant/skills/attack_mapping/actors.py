@@ -22,6 +22,7 @@ LEAST_OTHER_SUBJECT_WEIGHT = 5.0  # of a description of a thing that is no part 
 LEAST_TOPIC_WEIGHT = 4.0  # of a sentence that talks about attacks; from this weight on no neighbour lends any
 LEAST_HYPOTHESIS_WEIGHT = 12.0  # of one that says what an attacker could do: hardly any sentence has it
 _NAMED_CLASSES = frozenset({"attacker", "malware", "tool"})
+_COMPUTING_CLASSES = _NAMED_CLASSES | {"computing", "windows", "dual_use", "analysis"}
 _NAMED_FORMS = frozenset({"has_group_name", "is_about_it"})
 _TRACE_FORMS = frozenset({"has_group_name", "has_api_call", "has_windows_path", "has_program"})
 
@@ -51,7 +52,9 @@ _PARTS = re.compile(
 )
 """Nouns for parts of malware and of an attack, as the head of a subject."""
 _TOPIC = re.compile(
-    r"(?:Suppose|Imagine|Chapter|Section \d|Lesson) |"
+    r"(?:Suppose|Imagine|Chapter|(?:Section|Article|Paragraph|Clause) \d{1,4}|Lesson) |"
+    r"(?:In this (?:paper|work|article|chapter|exercise|lesson),? )?[Ww]e (?:also )?"
+    r"(?:propose|present|introduce|evaluate|compare|train|survey) |"
     r"(?:[\w'-]{1,20} ){0,3}?(?:courses?|articles?|books?|chapters?|videos?|lessons?|"
     r"exercises?|workshops?|webinars?|talks?|labs?|"
     r"students?|museum|training|tutorials?|guides?|drills?|polic(?:y|ies)) |"
@@ -75,7 +78,22 @@ _HYPOTHESIS = re.compile(
     r"\b(?:prevents?|stops?|keeps?|blocks?|hinders?) (?:an? |the |any )?(?:attackers?|"
     r"adversar\w{1,5}|intruders?|hackers?|malware)\b"
 )
-_PROGRAM = re.compile(r"[\w-]{1,30}\.(?:exe|dll|sys) ", re.IGNORECASE)
+_MALICIOUS_COULD = re.compile(r"\b[Mm]alicious (?:\w{2,20} ){1,3}(?:could|might|may|would)\b(?! (?:not |have )?been\b)")
+_GUARD = re.compile(
+    r"(?:The |An? |Our |Your |Each |Every |This |Its )?(?:[\w-]{1,20} ){0,3}?"
+    r"(?:gateways?|sensors?|platforms?|agents?|appliances?|engines?|filters?|scanners?|add-ons?|solutions?|products?|"
+    r"modules?|releases?|editions?|firewalls?|proxy|proxies|consoles?|dashboards?|services?|suites?) "
+    r"(?:also |now |then |\w{2,20}ly )?(?:\w{2,20}s|can \w{2,20}|will \w{2,20}) "
+)
+_GUARDS = re.compile(
+    r"\b(?:blocks?|detects?|stops?|prevents?|quarantines?|alerts?|flags?|recogni[sz]es?|protects?|removes?|isolates?|"
+    r"rolls? back|raises?|intercepts?|warns?|neutrali[sz]es?|shields?|spots?|maps?)\b"
+)
+_LOG_LINE = re.compile(
+    r"(?:\S{1,40} ){0,4}?(?:(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)[:\]]? (?:[\w.-]{1,40}: )?[\w(\"\[]|"
+    r"[\w./-]{1,40}\[\d{1,7}\]: )"
+)
+_PROGRAM = re.compile(r"[\w-]{1,30}\.(?:exe|dll|sys) |[a-z]{3,12}(?:32|64) ", re.IGNORECASE)
 _DETERMINER = r"(?:the|an?|two|three|\d{1,4}|all|our|my|her|his|some|it|them|him|their|old|new)"
 _DAILY = re.compile(
     r"(?:the|our|my|her|his|we|i|she|he) |"
@@ -101,6 +119,8 @@ def least_weight(sentence: str, classes: Collection[str], forms: Collection[str]
         return LEAST_HYPOTHESIS_WEIGHT
     if _is_about_attacks(sentence):
         return LEAST_TOPIC_WEIGHT
+    if _is_elsewhere(classes, forms):
+        return LEAST_OTHER_SUBJECT_WEIGHT
     if not _NAMED_CLASSES.isdisjoint(classes) or not _NAMED_FORMS.isdisjoint(forms):
         return LEAST_NAMED_WEIGHT
     has_stop = sentence.rstrip().endswith(".")
@@ -114,9 +134,16 @@ def least_weight(sentence: str, classes: Collection[str], forms: Collection[str]
     return LEAST_NOTE_WEIGHT if is_thing or _DAILY.match(sentence) else LEAST_WEIGHT
 
 
+def _is_elsewhere(classes: Collection[str], forms: Collection[str]) -> bool:
+    """Whether nothing in a sentence is on a computer and nobody in it is an attacker: "The virus hijacks the cell."."""
+    return _COMPUTING_CLASSES.isdisjoint(classes) and _TRACE_FORMS.isdisjoint(forms)
+
+
 def _is_about_attacks(sentence: str) -> bool:
     """Whether a sentence says what attackers could do, what a defence does, or what a course teaches."""
-    if _HYPOTHESIS.search(sentence):
+    if _HYPOTHESIS.search(sentence) or _MALICIOUS_COULD.search(sentence) or _LOG_LINE.match(sentence):
+        return True
+    if _GUARD.match(sentence) and _GUARDS.search(sentence) and _PAST_REPORT.search(sentence) is None:
         return True
     return _TOPIC.match(sentence) is not None and _PAST_REPORT.search(sentence) is None
 

@@ -35,7 +35,7 @@ _PROGRAM = re.compile(r"\w\.(?:exe|dll|bat|ps1|vbs|sys|lnk|hta|docm|xlsm|scr|iso
 _WINDOWS_PATH = re.compile(r"\b[A-Za-z]:\\|\\\w{1,60}\\|%\w{1,40}%")
 _GROUP_NAME = re.compile(
     r"\b(?:APT|UNC|FIN|TA|DEV|Storm|TEMP)[-_. ]?\d{1,5}\b|"
-    r"\b[A-Z]\w{1,30}(?:RAT|Bot|Loader|Stealer|Locker|Spy|Door|Dropper)\b|"
+    r"\b(?!(?:Bit|App)Locker\b)[A-Z]\w{1,30}(?:RAT|Bot|Loader|Stealer|Locker|Spy|Door|Dropper)\b|"
     r"\b[A-Z][a-z]{2,20} (?:Panda|Kitten|Bear|Spider|Blizzard|Typhoon|Sleet|Tempest|Sandstorm|Chollima|Jackal)\b"
 )
 _OPTION = re.compile(
@@ -63,7 +63,8 @@ _PRODUCT = re.compile(
     r"copy|execute|create|delete|read|write|share)\b"
 )
 _PRONOUN = re.compile(
-    r"(?:It|They) (?:also |then |first |next )?(?!(?:is|are|was|were|can|may|will|has|have|should|does|do)\b)\w"
+    r"(?:It|They) (?:also |then |first |next )?"
+    r"(?!(?:is|are|was|were|can|may|will|has|have|should|does|do|implements?|returns?|raises?|accepts?|inherits?)\b)\w"
 )
 _COMMIT = re.compile(
     r"(?:\w{2,12}(?:\([\w ./-]{1,30}\))?!?: [a-z])|"
@@ -85,6 +86,12 @@ _SUBJECT = re.compile(
     r"(?:(?:can|may|will|must|should|are|is|do|does|lets?|has|have) |(?:\w{3,18}[a-z]s) (?:\w|\()|"
     r"(?:run|use|list|open|send|store|copy|execute|read|write|share|replicate|keep|expire|match) )"
 )
+_DONE = re.compile(
+    r"\b(?:was|were|(?:had|has|have) been) (?:\w{2,20}ly |then |also )?"
+    r"(?:\w{2,18}(?:ed|en|wn|ound|ught|ept)|run|sent|made|hid|read|put|set|sold)\b"
+)
+_FIRST_VERB = re.compile(r"(?:\w+:|[A-Z][a-z]{2,14}ed|Ran|Sent|Took|Put|Set|Got|Made|Wrote) ")
+_NO_ACCOUNT = frozenset({"prose", "first_person", "reader", "advice", "chat", "legal", "development", "defence"})
 _NAMING_CLASSES = _ATTACK_CLASSES | {"windows"}
 _EVIDENCE_CLASSES = _NAMING_CLASSES | {"analysis", "account"}
 _EVIDENCE_FORMS = frozenset({"has_api_call", "has_program", "has_windows_path", "has_group_name"})
@@ -95,6 +102,7 @@ HAS_NO_ACTOR = "is_whole_sentence_without_actor"
 SHOWS_NOTHING = "is_without_sign_of_attack"
 NAMED_BY_PRODUCT = "is_about_another_subject"
 NAMES_NOTHING = "is_sentence_that_names_no_attack"
+IS_ACCOUNT = "is_account_of_what_was_done"
 Form = Callable[[str, int], bool]
 """Whether a sentence, of so many words, has the form."""
 FORMS: Mapping[str, Form] = {
@@ -117,7 +125,7 @@ FORMS: Mapping[str, Form] = {
     "is_instruction": lambda text, words: _INSTRUCTION.match(text) is not None,
 }
 
-FORM_NAMES = (*FORMS, HAS_NO_ACTOR, SHOWS_NOTHING, NAMED_BY_PRODUCT, NAMES_NOTHING)
+FORM_NAMES = (*FORMS, HAS_NO_ACTOR, SHOWS_NOTHING, NAMED_BY_PRODUCT, NAMES_NOTHING, IS_ACCOUNT)
 
 
 class Weighed(msgspec.Struct, frozen=True):
@@ -176,10 +184,22 @@ def forms_of(sentence: str, words: int, counts: Mapping[str, int]) -> list[str]:
     is_whole = sentence[:1].isupper() and sentence.rstrip().endswith(".")
     if is_whole and not counts.keys() & _ACTOR_CLASSES and not _ACTOR_FORMS.intersection(forms):
         forms.append(HAS_NO_ACTOR)
+        if _is_account(sentence, counts):
+            forms.append(IS_ACCOUNT)
     if not counts.keys() & _EVIDENCE_CLASSES and not _EVIDENCE_FORMS.intersection(forms):
         forms.append(SHOWS_NOTHING)
     is_note = "has_no_stop" in forms and ("begins_small" in forms or "is_short" in forms)
     return forms if is_note or not _NAMING_CLASSES.isdisjoint(counts) else [*forms, NAMES_NOTHING]
+
+
+def _is_account(sentence: str, counts: Mapping[str, int]) -> bool:
+    """Whether a whole sentence says what was done to something on a computer: of accounts, the passive past is typical.
+
+    One that begins with its verb is a note of its writer's own work ("Moved the backup, which was slow.").
+    """
+    if "computing" not in counts or not _NO_ACCOUNT.isdisjoint(counts):
+        return False
+    return _DONE.search(sentence) is not None and _FIRST_VERB.match(sentence) is None
 
 
 def class_counts(sentence: str) -> tuple[dict[str, int], int]:

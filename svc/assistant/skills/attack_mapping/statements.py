@@ -30,6 +30,8 @@ _DENIAL = re.compile(
                 r"\b(?:did|do|does|was|were|is|are|has|have|had)(?: not|n['\u2019]t)(?! only\b) "
                 rf"(?:been |be |appear to |seem to |\w{{2,20}}ly )?(?:{_ACTIONS})\b"
             ),
+            r"\bthere (?:is|are|was|were) no\b|\bturned out to be (?:an? )?(?:benign|harmless|legitimate|false)\b",
+            r"\bno \w{2,20}(?: \w{2,20}){0,2} (?:was|were|(?:has|have|had) been) (?:\w{2,20}ly )?\w{2,18}(?:ed|en)\b",
             r"\bruled out\b|\bfalse positives?\b",
             r"\bno \w{2,20}(?: \w{2,20})? (?:was|were) (?:observed|seen|found|detected|identified|used)\b",
         )

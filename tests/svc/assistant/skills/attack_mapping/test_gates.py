@@ -28,9 +28,10 @@ HALVES: tuple[Half, ...] = ("open", "held")
 
 
 def named(sentence: str) -> list[str]:
-    """The techniques of an answer, as candidates or as findings, best first."""
+    """The techniques of an answer, as candidates or as findings, best first, without those that the sentence denies."""
     found = [one for one in inspect(sentence, source="prompt") if isinstance(one, Finding)]
-    ranked = [one.id for finding in with_facts(found, BehaviourSentence) for one in finding.facts.candidates]
+    told = [finding.facts for finding in with_facts(found, BehaviourSentence) if not finding.facts.is_denied]
+    ranked = [one.id for facts in told for one in facts.candidates]
     return list(dict.fromkeys(ranked + [finding.facts.id for finding in with_facts(found, BehaviourTechnique)]))
 
 
