@@ -1,9 +1,9 @@
 """Counts of quotas over all services of a database: one row of an account's quota, which its changes wait for in turn.
 
 A change reads, checks and writes the row in one UPSERT, so a limit is exact however many services count at once. Times
-are the database's. What is counted afterwards (``count``, ``release``) is gathered and written within moments, and
-before this service reads the account again. What a service holds counts for ``HOLD_SECONDS`` after it was last heard
-of, so that nothing is held for ever by one that was killed.
+are the database's. What is counted afterwards (``count``, ``release``) is gathered for ``GATHER_SECONDS`` before it is
+written, and this service adds it to what it reads until then. What a service holds counts for ``HOLD_SECONDS`` after it
+was last heard of, so that nothing is held for ever by one that was killed.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from svc.service.store.postgres.store import PostgresStore
 log: logging.Logger = logging.getLogger("svc.quotas")
 HOLD_SECONDS = 30.0
 RENEW_SECONDS = 10.0
+GATHER_SECONDS = 0.05
+READ_TRIES = 3  # while something is being written, nobody knows whether a reading has it
 _Place = tuple[QuotaName, str]
 
 _ADDED = f"""
@@ -107,6 +109,7 @@ class PostgresCounters:
         self._service = new_id()
         self._uncounted: dict[_Place, tuple[Quota, float]] = {}
         self._being_counted: dict[_Place, tuple[Quota, float]] = {}
+        self._written = 0  # how often
         self._held: Counter[_Place] = Counter()  # by this service
         self._changed: dict[_Place, None] = {}  # what it holds less of than the database knows
         self._locks: WeakValueDictionary[_Place, asyncio.Lock] = WeakValueDictionary()
@@ -124,11 +127,15 @@ class PostgresCounters:
 
     async def read(self, quotas: Sequence[Quota], account: str) -> Sequence[Reading]:
         """What the account used of each quota."""
-        if self._uncounted or self._writing.locked():
-            await self._write()
         names = [quota.name.value for quota in quotas]
-        rows = {row[0]: row for row in await self._store.run(lambda c: c.fetch(_READ, names, account))}
-        return [_reading(quota, rows[quota.name.value][1:]) for quota in quotas]
+        for _ in range(READ_TRIES):
+            if self._writing.locked():
+                await self._write()
+            written, here = self._written, [self._amount_here(quota, account) for quota in quotas]
+            rows = {row[0]: row for row in await self._store.run(lambda c: c.fetch(_READ, names, account))}
+            if self._written == written and not self._writing.locked():
+                break
+        return [_reading(quota, rows[quota.name.value][1:], more) for quota, more in zip(quotas, here, strict=True)]
 
     def count(self, quota: Quota, account: str, amount: float) -> None:
         """Count an amount within moments, whatever the limit."""
@@ -200,7 +207,8 @@ class PostgresCounters:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(RENEW_SECONDS):
                     await self._wake.wait()
-            is_renewal = not self._wake.is_set()
+            if not (is_renewal := not self._wake.is_set()):
+                await asyncio.sleep(GATHER_SECONDS)
             self._wake.clear()
             if is_renewal:
                 self._changed |= dict.fromkeys(place for place, held in self._held.items() if held)
@@ -237,6 +245,7 @@ class PostgresCounters:
             raise
         finally:
             self._being_counted = {}
+            self._written += 1
 
     async def _write_held(self, place: _Place) -> None:
         async with self._lock(place):
@@ -267,7 +276,11 @@ class PostgresCounters:
             await self._write()
 
 
-def _reading(quota: Quota, row: Sequence[object]) -> Reading:
+def _reading(quota: Quota, row: Sequence[object], more: float = 0.0) -> Reading:
+    """What a row says, and ``more`` that was used now."""
     slots, amounts, now = row
     kept = zip(slots or (), amounts or (), strict=True)  # type: ignore[call-overload]  # asyncpg has no types
-    return Reading(Window(quota.window_seconds, kept), float(now))  # type: ignore[arg-type]  # the same
+    reading = Reading(Window(quota.window_seconds, kept), float(now))  # type: ignore[arg-type]  # the same
+    if more:
+        reading.window.add(reading.now, more)
+    return reading

@@ -70,6 +70,7 @@ _BEGIN_KNOWN = _BEGIN.format(
     AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_number = s.number AND t.query_id = $11)
     AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_number = s.number AND t.id = $10)
     AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_number = s.number AND m.id = $11)
+    AND ($20::text = '' OR s.usage = $20)
     AND ($19::text = '' OR EXISTS (SELECT 1 FROM messages m WHERE m.session_number = s.number AND m.id = $19))"""
 )
 FIRST_COLUMN = 13  # the first value of ``_BEGIN_SESSION`` that is a column of the session
@@ -135,10 +136,11 @@ async def begin(
     key_id: str = "",
 ) -> Beginning:
     """Store the query with its first batch and begin its turn, or return the turn that the query id began before."""
-    if first_batch is not None and first_batch.turn_end is None and query.turn:
+    if first_batch is not None and query.turn and (first_batch.turn_end is None or first_batch.usage is not None):
         parent = "" if query.parent_id == ROOT_ID else query.parent_id
-        known = _Session(sql=_BEGIN_KNOWN, place=session_id, id=session_id, last_seq=first_batch.after_seq)
-        begun = await _write(connection, known, query, (owner, key_id), first_batch, parent)
+        usage = "" if first_batch.usage is None else _ENCODER.encode(first_batch.usage).decode()
+        known = _Session(sql=_BEGIN_KNOWN, place=session_id, id=session_id, last_seq=first_batch.after_seq, usage=usage)
+        begun = await _write(connection, known, query, (owner, key_id), first_batch, parent, usage)
         if begun is not None:
             return begun
     for _ in range(MAX_TRIES):

@@ -156,8 +156,14 @@ async def test_a_query_with_a_first_batch_keeps_to_the_same_rules(store: Store, 
     assert [one.get("parent_id") for one in found][:1] == [ROOT_ID]
     assert [one["seq"] for one in found] == [*range(4, 4 + len(start.stored))]
     await store.append(start.turn, [result()], END)
-    usage = (await store.session("s")).usage
+    usage, seq = (await store.session("s")).usage, (await store.session("s")).last_seq
     assert usage.total_tokens == 2 * END.usage.total_tokens
+    for number, known in enumerate((usage, Usage(total_tokens=1))):  # the second is outdated, and does not count
+        whole = FirstBatch(after_seq=seq, messages=[result()], turn_end=END, usage=known)
+        ended = await store.begin_turn("s", query(f"q{number + 3}", f"t{number + 3}"), owner="me", first_batch=whole)
+        assert (ended.turn.state, ended.is_first_batch_stored) == (TurnState.ANSWERED, True)
+        seq += 2
+    assert (await store.session("s")).usage.total_tokens == 4 * END.usage.total_tokens
 
 
 async def test_two_queries_at_once_start_one_turn(store: Store):
