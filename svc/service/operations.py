@@ -52,9 +52,10 @@ from svc.service.bus import Bus
 from svc.service.clock import SavedClock, SteadyClock
 from svc.service.close_codes import CLOSED_SESSION
 from svc.service.observability.metrics import Metrics
+from svc.service.quotas.kept import KeptFigures
 from svc.service.quotas.ledger import Hold, Quotas
-from svc.service.quotas.table import QuotaName
-from svc.service.quotas.uses import TurnUse, check_turn
+from svc.service.quotas.table import QUOTAS, QuotaName
+from svc.service.quotas.uses import TurnUse
 from svc.service.sessions import rules as sessions
 from svc.service.sessions.document import SessionDocument
 from svc.service.sessions.file_type import detect_type
@@ -74,6 +75,8 @@ log: logging.Logger = logging.getLogger("svc.service")
 ListElsewhere = Callable[[KeyRecord], Awaitable[list[SessionRecord]]]
 FULL_RETRY_SECONDS = 60  # the interval at which expired sessions are erased
 _CLOCK = "clock"  # the name of the saved clock in the store
+KEPT_BYTES_MARGIN = 536_870_912  # more than the messages that one user's sessions get in a second
+KEPT_SESSIONS_MARGIN = 1_000  # and more than those sessions
 SPARE_FILES = 64  # on top of a session's limit, for files that the service adds, such as long answers
 
 
@@ -122,6 +125,8 @@ class Service:
         self.metrics: Metrics = Metrics()
         self.codes: OnceCodes = shared.codes
         self.quotas: Quotas = Quotas(settings, self.metrics, shared.counters)
+        self._kept_bytes = KeptFigures(KEPT_BYTES_MARGIN)
+        self._kept_sessions = KeptFigures(KEPT_SESSIONS_MARGIN)
         self.turns: Turns = Turns(
             assistant,
             bus=bus,
@@ -180,11 +185,19 @@ class Service:
 
     async def check_sessions(self, key: KeyRecord) -> None:
         """Raise QuotaExceededError if the user may not have one more session."""
-        kept = await self.session_stores.count_for_user(key.user_id, self.time.expiry())
+        kept = await self._kept_sessions.read(
+            key.user_id,
+            QUOTAS[QuotaName.SESSIONS].limit(key, self.settings),
+            lambda: self.session_stores.count_for_user(key.user_id, self.time.expiry()),
+        )
         self.quotas.hold(QuotaName.SESSIONS, key, kept=kept).close()
 
-    async def hold_room(self, key: KeyRecord, *, is_logged: bool, more: int) -> tuple[Hold, int]:
+    async def hold_room(
+        self, key: KeyRecord, *, is_logged: bool, more: int, is_exact: bool = False
+    ) -> tuple[Hold, int]:
         """Hold room for ``more`` bytes on disk or in memory; returns the hold, and what the user's sessions keep.
+
+        Far from the limit, what is kept may be a second old unless ``is_exact``.
 
         Raises:
             QuotaExceededError: The user's sessions would keep too much.
@@ -200,7 +213,11 @@ class Service:
                     "logged session, or try again later",
                     retry_after=FULL_RETRY_SECONDS,
                 )
-        kept = await store.bytes_of(key.user_id)
+        if is_logged and not is_exact:
+            limit = QUOTAS[QuotaName.DISK].limit(key, self.settings)
+            kept = await self._kept_bytes.read(key.user_id, limit, lambda: store.bytes_of(key.user_id))
+        else:
+            kept = await store.bytes_of(key.user_id)
         return self.quotas.hold(QuotaName.DISK if is_logged else QuotaName.MEMORY, key, more, kept=kept), kept
 
     async def get(
@@ -274,7 +291,6 @@ class Service:
             query: The query.
             local_tools: The tools that the client offers with it; None for those of the session's registration.
         """
-        await check_turn(self.quotas, key)
         handle = await self.live_session(key, session_id, query_id=query.id)
         self._check_space(handle)
         clean = sessions.check_query(query, now=self.clock(), settings=self.settings)
@@ -362,7 +378,7 @@ class Service:
         handle = await self.live_session(key, session_id)
         sessions.check_file_name(name, self.settings)
         self._check_file_limit(handle, name)
-        room, kept = await self.hold_room(key, is_logged=handle.session.can_log, more=0)
+        room, kept = await self.hold_room(key, is_logged=handle.session.can_log, more=0, is_exact=True)
         with contextlib.closing(room):
             received = await handle.files.receive(_held(chunks, room, kept), limit)
             await self._check_still_room(key, handle, room, received)

@@ -1,6 +1,7 @@
 """Services on PostgreSQL against what they are compared with, in one interleaved run: ratios, and whether they do.
 
     python -m tests.benchmarks.cluster [--rounds 5] [--quick] [--only appends|service|idle|sqlite] [--before FOLDER]
+        [--peers FOLDER]
 
 Run it by hand on a quiet Linux machine; no test runs it and nothing fails on its figures. PostgreSQL is the one that
 the tests use (``tests/support/postgres.py``), with ``fsync``; ``pgbench`` is the one beside it. In each round each row
@@ -21,7 +22,8 @@ The rows:
 - **first INFO**: from sending a query until its first INFO, of a session whose history is in memory; the same on
   SQLite.
 - **chat**: POST /chat/completions over 16 kept connections; the same on SQLite.
-- **idle**: connections and statements a second of a service with 1,000 open streams and nothing to do.
+- **idle**: connections and statements a second of a service with 1,000 open streams and nothing to do. The streams'
+  client (picows) is installed into a temporary virtual environment, or into ``--peers FOLDER``, to be kept.
 - **SQLite**: the default on SQLite against another checkout (``--before``), by processor time of the service.
 """
 
@@ -52,6 +54,7 @@ from svc.service.store.postgres.store import PostgresStore
 from svc.service.store.records import TurnRecord
 from svc.service.turns.message_builder import MessageBuilder
 from tests.benchmarks.http_load import load, post
+from tests.benchmarks.processes import CLIENT_PACKAGES, PEERS, peer_environment
 from tests.benchmarks.service import CHAT, StreamClient, figures, machine_line, query, stream_url, stream_urls
 from tests.support.cluster import live_cluster
 from tests.support.live import LiveService, ProcessService, live_process
@@ -364,11 +367,14 @@ async def measure_services(bench: Bench, server: PostgresServer, folder: Path) -
             print(f"round {number + 1} of {scale.rounds} done", file=sys.stderr)
 
 
-async def measure_idle(bench: Bench, server: PostgresServer, folder: Path) -> None:
+async def measure_idle(bench: Bench, server: PostgresServer, folder: Path, peers: Path | None) -> None:
     """What a service with open streams does to the database while nothing happens."""
     (folder / "idle").mkdir()
-    client = StreamClient(sys.executable, HERE / "library_client.py")
-    with live_cluster(folder / "idle", server, "Ticking", count=1, SVC_KEY_STREAMS="0") as cluster:
+    with (
+        peer_environment(peers, CLIENT_PACKAGES) as python,
+        live_cluster(folder / "idle", server, "Ticking", count=1, SVC_KEY_STREAMS="0", SVC_KEY_RPM="0") as cluster,
+    ):
+        client = StreamClient(python, PEERS / "stream_client.py")
         urls = stream_urls(cluster.services[0], bench.scale.streams)
         with client.idle(urls, cluster.services[0].key):
             await asyncio.sleep(5)
@@ -450,7 +456,7 @@ def costs(side: Sequence[Figure]) -> str:
     return " + ".join(f"{statistics.median(end):.0f}" for end in ends)
 
 
-async def run(scale: Scale, only: str, before: Path | None) -> None:
+async def run(scale: Scale, only: str, before: Path | None, peers: Path | None) -> None:
     """Measure and print."""
     bench, load_before = Bench(scale=scale), os.getloadavg()[0]
     with tempfile.TemporaryDirectory(prefix="svc-benchmark-") as name, postgres_server(is_durable=True) as server:
@@ -460,7 +466,7 @@ async def run(scale: Scale, only: str, before: Path | None) -> None:
         if only in ("", "service"):
             await measure_services(bench, server, folder)
         if only in ("", "idle"):
-            await measure_idle(bench, server, folder)
+            await measure_idle(bench, server, folder, peers)
         if before is not None:
             await measure_sqlite(bench, before, folder)
         version = await asyncio.to_thread(
@@ -478,10 +484,13 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="one short round, to see that all of it works")
     parser.add_argument("--only", choices=("appends", "service", "idle", "sqlite"), default="", help="some of the rows")
     parser.add_argument("--before", type=Path, help="another checkout, for the rows on SQLite")
+    parser.add_argument("--peers", type=Path, help="keep the stream client's virtual environment in this folder")
     options = parser.parse_args()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, 20_000)), hard))
-    asyncio.run(run(QUICK if options.quick else Scale(rounds=options.rounds), options.only, options.before))
+    asyncio.run(
+        run(QUICK if options.quick else Scale(rounds=options.rounds), options.only, options.before, options.peers)
+    )
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import venv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import psutil
@@ -17,19 +17,20 @@ import psutil
 from tests.support.live import wait_until
 
 PEERS = Path(__file__).parent / "peers"
-PACKAGES = ("picows>=2,<3", "uvloop>=0.21,<1", "litellm[proxy]>=1.80,<2")
+CLIENT_PACKAGES = ("picows>=2,<3", "uvloop>=0.21,<1")  # of ``peers/stream_client.py``
+PACKAGES = (*CLIENT_PACKAGES, "litellm[proxy]>=1.80,<2")
 
 
 @contextlib.contextmanager
-def peer_environment(folder: Path | None) -> Iterator[Path]:
+def peer_environment(folder: Path | None, packages: Sequence[str] = PACKAGES) -> Iterator[Path]:
     """The ``python`` of a virtual environment with the peers in it; one without a folder is removed afterwards."""
     with contextlib.ExitStack() as stack:
         where = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="svc-benchmark-")))
         python = where / "bin" / "python"
         if not python.exists():
-            print(f"installing {', '.join(PACKAGES)} into {where} …", file=sys.stderr)
+            print(f"installing {', '.join(packages)} into {where} …", file=sys.stderr)
             venv.create(where, with_pip=True)
-            pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *PACKAGES]
+            pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages]
             subprocess.run(pip, check=True)
         yield python
 

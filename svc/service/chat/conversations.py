@@ -139,7 +139,8 @@ async def _read(service: Service, key: KeyRecord, request: ChatRequest) -> Chat:
     """Check the request before anything is stored."""
     settings, now = service.settings, service.clock()
     conversation = read_conversation(request, can_stream=settings.chat_streaming)
-    await check_turn(service.quotas, key)
+    if conversation.all_files:  # they are stored before the turn begins
+        await check_turn(service.quotas, key)
     exchanges = [_earlier_turn(service, exchange, now) for exchange in conversation.exchanges]
     query = Message(message_type=MessageType.QUERY, content=conversation.prompt)
     prompt = sessions.check_query(query, now=now, settings=settings)

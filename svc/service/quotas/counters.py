@@ -47,10 +47,18 @@ class Counters(Protocol):
     def count(self, quota: Quota, account: str, amount: float) -> None:
         """Count an amount, whatever the limit; what is read or spent afterwards includes it."""
 
-    async def hold(self, quota: Quota, account: str, limit: int) -> int | None:
+    async def hold(
+        self, quota: Quota, account: str, limit: int, *, unless_used: Sequence[tuple[Quota, float]] = ()
+    ) -> int | None:
         """Hold one more until ``release`` and return how many this service holds; None if all are over the limit.
 
         0 is no limit.
+
+        Args:
+            quota: The quota.
+            account: Who holds it.
+            limit: Of all that are held.
+            unless_used: Quotas of time with their limits: nothing is held, and None returned, if one is used up.
         """
         ...
 
@@ -103,8 +111,13 @@ class MemoryCounters:
             window = self._windows[quota.name, account] = Window(quota.window_seconds)
         return window
 
-    async def hold(self, quota: Quota, account: str, limit: int) -> int | None:
+    async def hold(
+        self, quota: Quota, account: str, limit: int, *, unless_used: Sequence[tuple[Quota, float]] = ()
+    ) -> int | None:
         """Hold one more, unless that is over the limit."""
+        now = self._clock()
+        if any(self._window(one, account).used(now) >= most for one, most in unless_used):
+            return None
         held = self._held[quota.name, account] + 1
         if limit and held > limit:
             return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from svc.errors import QuotaExceededError, RateLimitedError, ServiceError
@@ -20,6 +20,7 @@ from svc.service.settings import Settings
 from svc.service.store.records import KeyRecord
 
 HELD_RETRY_SECONDS = 5.0  # what is open now: requests, streams and turns end soon
+HOLD_TRIES = 3  # what is in the way may have ended before it is looked at
 KEPT_RETRY_SECONDS = 60.0  # the interval at which expired sessions are deleted
 
 
@@ -117,15 +118,33 @@ class Quotas:
             self.counters.count(quota, quota.account(key), amount)
         self._metrics.quota_used(name, key.rate_id, amount)
 
-    async def hold_shared(self, name: QuotaName, key: KeyRecord) -> SharedHold:
-        """Use one more of what is counted over all services, until the hold is closed; raises RateLimitedError."""
+    async def hold_shared(
+        self, name: QuotaName, key: KeyRecord, *, unless_used: Sequence[QuotaName] = ()
+    ) -> SharedHold:
+        """Use one more of what is counted over all services, until the hold is closed.
+
+        Args:
+            name: The quota.
+            key: The caller's key.
+            unless_used: Quotas of time, with the same account, that must not be used up.
+
+        Raises:
+            RateLimitedError: Too much is in use now, or one of the others is used up.
+        """
         quota = QUOTAS[name]
         account, limit = quota.account(key), quota.limit(key, self._settings)
-        held = await self.counters.hold(quota, account, limit)
-        if held is None:
+        windows = [
+            (one, most) for one in map(QUOTAS.__getitem__, unless_used) if (most := one.limit(key, self._settings))
+        ]
+        for _ in range(HOLD_TRIES):
+            held = await self.counters.hold(quota, account, limit, unless_used=windows)
+            if held is not None:
+                return self._hold_of(quota, key, held)
+            await self.check(key, *unless_used)
             used = await self.counters.held(quota, account)
-            raise self._refused(quota, key, self._held_error(quota, max(used, limit), limit))
-        return self._hold_of(quota, key, held)
+            if limit and used >= limit:
+                break
+        raise self._refused(quota, key, self._held_error(quota, max(used, limit), limit))
 
     async def hold_again(self, name: QuotaName, key: KeyRecord) -> SharedHold:
         """As ``hold_shared``, for what was admitted before, perhaps by another service: it is never refused."""

@@ -1,9 +1,9 @@
 """Counts of quotas over all services of a database: one row of an account's quota, which its changes wait for in turn.
 
 A change reads, checks and writes the row in one UPSERT, so a limit is exact however many services count at once. Times
-are the database's. What is counted afterwards (``count``, ``release``) is gathered and written within moments, and
-before this service reads the account again. What a service holds counts for ``HOLD_SECONDS`` after it was last heard
-of, so that nothing is held for ever by one that was killed.
+are the database's. What is counted afterwards (``count``, ``release``) is gathered for ``GATHER_SECONDS`` before it is
+written, and this service adds it to what it reads until then. What a service holds counts for ``HOLD_SECONDS`` after it
+was last heard of, so that nothing is held for ever by one that was killed.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from svc.service.store.postgres.store import PostgresStore
 log: logging.Logger = logging.getLogger("svc.quotas")
 HOLD_SECONDS = 30.0
 RENEW_SECONDS = 10.0
+GATHER_SECONDS = 0.05
+READ_TRIES = 3  # while something is being written, nobody knows whether a reading has it
 _Place = tuple[QuotaName, str]
 
 _ADDED = f"""
@@ -60,10 +62,22 @@ _READ = f"""
 SELECT n.quota, w.slots, w.amounts, t.now FROM unnest($1::text[]) AS n(quota)
 CROSS JOIN (SELECT {NOW} AS now) t LEFT JOIN quota_windows w ON w.quota = n.quota AND w.account = $2
 """  # noqa: S608
+# Whether an amount that is known here ($9) and what is stored reach the limit ($8) of a quota of time.
+_USED_UP = f"""
+EXISTS (
+  SELECT 1 FROM unnest($6::text[], $7::float8[], $8::float8[], $9::float8[]) AS q(quota, seconds, most, more)
+  LEFT JOIN quota_windows w ON w.quota = q.quota AND w.account = $2
+  WHERE q.more + coalesce((
+    SELECT sum(amount) FROM unnest(w.slots, w.amounts) AS kept(slot, amount)
+    WHERE slot > floor({NOW} / (q.seconds / {SLOTS}))::bigint - {SLOTS}
+  ), 0) >= q.most
+)
+"""  # noqa: S608
 # What one service holds ($3) becomes $4, if all services together then hold at most $5.
 _HOLD = f"""
 INSERT INTO quota_holds AS h (quota, account, services, amounts, untils)
-SELECT $1, $2, ARRAY[$3::text], ARRAY[$4::bigint], ARRAY[{NOW} + {HOLD_SECONDS}] WHERE $4::bigint <= $5::bigint
+SELECT $1, $2, ARRAY[$3::text], ARRAY[$4::bigint], ARRAY[{NOW} + {HOLD_SECONDS}]
+WHERE $4::bigint <= $5::bigint AND NOT {_USED_UP}
 ON CONFLICT (quota, account) DO UPDATE SET (services, amounts, untils) = (
   SELECT array_agg(service), array_agg(amount), array_agg(until) FROM (
     SELECT service, amount, until FROM unnest(h.services, h.amounts, h.untils) AS kept(service, amount, until)
@@ -94,6 +108,8 @@ class PostgresCounters:
         self._store = store
         self._service = new_id()
         self._uncounted: dict[_Place, tuple[Quota, float]] = {}
+        self._being_counted: dict[_Place, tuple[Quota, float]] = {}
+        self._written = 0  # how often
         self._held: Counter[_Place] = Counter()  # by this service
         self._changed: dict[_Place, None] = {}  # what it holds less of than the database knows
         self._locks: WeakValueDictionary[_Place, asyncio.Lock] = WeakValueDictionary()
@@ -111,11 +127,15 @@ class PostgresCounters:
 
     async def read(self, quotas: Sequence[Quota], account: str) -> Sequence[Reading]:
         """What the account used of each quota."""
-        if self._uncounted or self._writing.locked():
-            await self._write()
         names = [quota.name.value for quota in quotas]
-        rows = {row[0]: row for row in await self._store.run(lambda c: c.fetch(_READ, names, account))}
-        return [_reading(quota, rows[quota.name.value][1:]) for quota in quotas]
+        for _ in range(READ_TRIES):
+            if self._writing.locked():
+                await self._write()
+            written, here = self._written, [self._amount_here(quota, account) for quota in quotas]
+            rows = {row[0]: row for row in await self._store.run(lambda c: c.fetch(_READ, names, account))}
+            if self._written == written and not self._writing.locked():
+                break
+        return [_reading(quota, rows[quota.name.value][1:], more) for quota, more in zip(quotas, here, strict=True)]
 
     def count(self, quota: Quota, account: str, amount: float) -> None:
         """Count an amount within moments, whatever the limit."""
@@ -123,24 +143,46 @@ class PostgresCounters:
         self._uncounted[quota.name, account] = quota, before + amount
         self._wake.set()
 
-    async def hold(self, quota: Quota, account: str, limit: int) -> int | None:
-        """Hold one more, unless that is over the limit."""
+    async def hold(
+        self, quota: Quota, account: str, limit: int, *, unless_used: Sequence[tuple[Quota, float]] = ()
+    ) -> int | None:
+        """Hold one more, unless that is over the limit, or a quota of time is used up, in one statement.
+
+        For moments, an amount that is being written may count twice: read what is used before refusing somebody.
+        """
         place = (quota.name, account)
         async with self._lock(place):
             held = self._held[place] = self._held[place] + 1
-            if not limit:
+            if not limit and not unless_used:
                 return held
             is_held = False
             try:
-                is_held = await self._set(place, held, limit)
+                is_held = await self._set(place, held, limit or _NO_LIMIT, unless_used)
             finally:
                 if not is_held:  # refused, cancelled or failed
                     self.release(quota, account)
             return held if is_held else None
 
-    async def _set(self, place: _Place, amount: int, limit: int = _NO_LIMIT) -> bool:
-        values = (place[0].value, place[1], self._service, amount, limit)
+    async def _set(
+        self,
+        place: _Place,
+        amount: int,
+        limit: int = _NO_LIMIT,
+        unless_used: Sequence[tuple[Quota, float]] = (),
+    ) -> bool:
+        account = place[1]
+        windows = [
+            (quota.name.value, quota.window_seconds, float(most), self._amount_here(quota, account))
+            for quota, most in unless_used
+        ]
+        columns = [list(column) for column in zip(*windows, strict=True)] or [[], [], [], []]
+        values = (place[0].value, account, self._service, amount, limit, *columns)
         return await self._store.run(lambda c: c.fetchval(_HOLD, *values)) is not None
+
+    def _amount_here(self, quota: Quota, account: str) -> float:
+        """What was counted and may not be in the database yet."""
+        place = (quota.name, account)
+        return sum(amounts.get(place, (quota, 0.0))[1] for amounts in (self._uncounted, self._being_counted))
 
     async def held(self, quota: Quota, account: str) -> int:
         """How many are held."""
@@ -165,7 +207,8 @@ class PostgresCounters:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(RENEW_SECONDS):
                     await self._wake.wait()
-            is_renewal = not self._wake.is_set()
+            if not (is_renewal := not self._wake.is_set()):
+                await asyncio.sleep(GATHER_SECONDS)
             self._wake.clear()
             if is_renewal:
                 self._changed |= dict.fromkeys(place for place, held in self._held.items() if held)
@@ -189,6 +232,7 @@ class PostgresCounters:
 
     async def _write_counted(self) -> None:
         taken, self._uncounted = self._uncounted, {}
+        self._being_counted = taken
         rows = [
             (name.value, account, amount, quota.window_seconds) for (name, account), (quota, amount) in taken.items()
         ]
@@ -199,6 +243,9 @@ class PostgresCounters:
             for (_, account), (quota, amount) in taken.items():
                 self.count(quota, account, amount)
             raise
+        finally:
+            self._being_counted = {}
+            self._written += 1
 
     async def _write_held(self, place: _Place) -> None:
         async with self._lock(place):
@@ -229,7 +276,11 @@ class PostgresCounters:
             await self._write()
 
 
-def _reading(quota: Quota, row: Sequence[object]) -> Reading:
+def _reading(quota: Quota, row: Sequence[object], more: float = 0.0) -> Reading:
+    """What a row says, and ``more`` that was used now."""
     slots, amounts, now = row
     kept = zip(slots or (), amounts or (), strict=True)  # type: ignore[call-overload]  # asyncpg has no types
-    return Reading(Window(quota.window_seconds, kept), float(now))  # type: ignore[arg-type]  # the same
+    reading = Reading(Window(quota.window_seconds, kept), float(now))  # type: ignore[arg-type]  # the same
+    if more:
+        reading.window.add(reading.now, more)
+    return reading

@@ -47,9 +47,13 @@ class RequestUse:
         self._body.close()
 
 
+COSTS = (QuotaName.TOKENS, QuotaName.TOKENS_PER_DAY, QuotaName.WORKER_SECONDS)
+"""What turns cost: none begins once one of these is used up."""
+
+
 async def check_turn(quotas: Quotas, key: KeyRecord) -> None:
-    """Raise RateLimitedError if what turns cost is used up."""
-    await quotas.check(key, QuotaName.TOKENS, QuotaName.TOKENS_PER_DAY, QuotaName.WORKER_SECONDS)
+    """Raise RateLimitedError if what turns cost is used up; for what is stored before the turn begins."""
+    await quotas.check(key, *COSTS)
 
 
 class TurnUse:
@@ -68,8 +72,8 @@ class TurnUse:
         return self._key.id
 
     async def begin(self) -> None:
-        """Count the turn and what it is asked; raises RateLimitedError. ``check_turn`` comes before."""
-        self._turn = await self._quotas.hold_shared(QuotaName.TURNS, self._key)
+        """Count the turn and what it is asked; raises RateLimitedError."""
+        self._turn = await self._quotas.hold_shared(QuotaName.TURNS, self._key, unless_used=COSTS)
         self._count_tokens(self._prompt_tokens)
 
     async def begin_again(self) -> None:

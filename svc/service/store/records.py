@@ -169,11 +169,13 @@ class FirstBatch(msgspec.Struct, frozen=True, kw_only=True):
     """The first messages of a turn, and its end if that is all.
 
     It is stored only if the session's last seq is still ``after_seq``: otherwise it was made from an outdated history.
+    ``usage`` is the session's before the turn, if the caller knows it.
     """
 
     after_seq: int
     messages: Sequence[Message]
     turn_end: TurnEnd | None = None
+    usage: Usage | None = None
 
 
 class TurnStart(msgspec.Struct, frozen=True, kw_only=True):

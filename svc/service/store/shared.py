@@ -31,6 +31,14 @@ class TurnsWaiting(NamedTuple):
     oldest_seconds: float
 
 
+class Work(NamedTuple):
+    """What there is for a replica to do: answer requests, look at the turns that are stored as its own, take others."""
+
+    has_requests: bool
+    has_turns: bool
+    has_free: bool
+
+
 class SharedStore(Store, Protocol):
     """A store of several replicas."""
 
@@ -43,6 +51,10 @@ class SharedStore(Store, Protocol):
 
     async def leave(self, replica: str) -> None:
         """End the replica's lease now."""
+
+    async def work_for(self, owner: str) -> Work:
+        """What there is to do for this replica; one that has nothing to do needs no other look."""
+        ...
 
     async def take_over(self, *, owner: str, limit: int) -> Sequence[TurnRecord]:
         """Take running turns that no living replica owns, the oldest first; ``fence`` and ``attempts`` grow by one.

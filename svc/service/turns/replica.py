@@ -154,8 +154,17 @@ class Replica:
 
     async def _look(self) -> None:
         """Do what there is to do; what fails is tried again with the next look."""
-        for step in (self._answer_requests, self._drop_lost, self._take_over, self._heal):
-            await self._safely(step())
+        await self._safely(self._work())
+        await self._safely(self._heal())
+
+    async def _work(self) -> None:
+        work = await self._store.work_for(self._turns.owner)
+        if work.has_requests:
+            await self._safely(self._answer_requests())
+        if work.has_turns or self._strays or self._turns.running_turns or self._turns.waiting_turns:
+            await self._safely(self._drop_lost())
+        if work.has_free or self._untaken:
+            await self._safely(self._take_over())
 
     async def _safely(self, step: Coroutine[None, None, None]) -> None:
         try:

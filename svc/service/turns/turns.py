@@ -303,7 +303,12 @@ class Turns:
             step_buffer.start(partial(self._open_steps, pending, step_buffer.stop_request))
             await asyncio.sleep(0)  # lets the assistant run up to its first await
             batch = step_buffer.next_batch()
-        first_batch = FirstBatch(after_seq=pending.after_seq, messages=batch.messages, turn_end=batch.turn_end)
+        first_batch = FirstBatch(
+            after_seq=pending.after_seq,
+            messages=batch.messages,
+            turn_end=batch.turn_end,
+            usage=pending.handle.session.usage,
+        )
         turn_start = None
         try:
             turn_start = await begin(pending.query, owner=self.owner, first_batch=first_batch)

@@ -29,6 +29,7 @@ STEPS = 60
 AGAIN = "started again after a service restart"
 ASK_AGAIN = (503, 507)  # the query was refused, or the end of its turn cannot be stored yet
 PART_BYTES = 300_000
+PAGE_MESSAGES = 2_000
 
 
 class Client:
@@ -147,12 +148,32 @@ async def kill_again_and_again(folder: Path, kills: int, clients: int, seed: int
     assert figures["taken_up"] > 0, "no kill hit a turn"
 
 
-def finish_and_check(http, client: Client, releases: int = 0) -> Counter[str]:
-    def session() -> Frame:
-        return http.get("/session/get", params={"session_id": client.session_id}).json()
+def session_page(http: httpx2.Client, session_id: str, after: int, limit: int) -> Frame:
+    """A session with some of its messages, from any service that can reach its database."""
+    found: list[httpx2.Response] = []
 
-    wait_until(lambda: session()["state"] != State.RUNNING_AGENT, "the last turn's end", 60)
-    stored = session()["messages"]
+    def is_there() -> bool:
+        found[:] = [http.get("/session/get", params={"session_id": session_id, "after": after, "limit": limit})]
+        return found[0].status_code != httpx2.codes.SERVICE_UNAVAILABLE
+
+    wait_until(is_there, "a service that reaches its database", 60)
+    return found[0].raise_for_status().json()
+
+
+def stored_messages(http: httpx2.Client, session_id: str) -> list[Frame]:
+    """All messages, page by page: reading a long session at once would stop the links that run in this process."""
+    stored: list[Frame] = []
+    while page := session_page(http, session_id, len(stored), PAGE_MESSAGES)["messages"]:
+        stored += page
+    return stored
+
+
+def finish_and_check(http, client: Client, releases: int = 0) -> Counter[str]:
+    def is_over() -> bool:
+        return session_page(http, client.session_id, 0, 1)["state"] != State.RUNNING_AGENT
+
+    wait_until(is_over, "the last turn's end", 60)
+    stored = stored_messages(http, client.session_id)
     figures = figures_of(client, stored)
     assert not [figures[wrong] for wrong in ("lost", "doubled", "out_of_order", "gaps") if figures[wrong]], figures
     check_history(client, stored, releases)

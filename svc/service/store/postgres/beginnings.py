@@ -1,6 +1,6 @@
-"""Begin a turn in PostgreSQL: read what the query depends on, then write everything in one statement.
+"""Begin a turn in PostgreSQL: everything is written in one statement, if the session is as the caller knows it.
 
-The statement counts only if the session is still as it was read; otherwise both are done again.
+Otherwise what the query depends on is read, and the statement sent again, until the session is as it was read.
 """
 
 from __future__ import annotations
@@ -38,30 +38,41 @@ SELECT s.number, s.last_seq, s.usage, s.running_turn, s.fence,
   (SELECT t.number FROM turns t WHERE t.session_number = s.number AND t.query_id = $2),
   EXISTS (SELECT 1 FROM messages WHERE session_number = s.number AND id = $2),
   EXISTS (SELECT 1 FROM turns WHERE session_number = s.number AND id = $3),
-  EXISTS (SELECT 1 FROM messages WHERE session_number = s.number AND id = $4),
-  nextval('turn_numbers')
+  EXISTS (SELECT 1 FROM messages WHERE session_number = s.number AND id = $4)
 FROM sessions s WHERE s.id = $1
 """
 _BEGIN = """
-WITH moved AS (
+WITH turn AS (SELECT nextval('turn_numbers') AS number), moved AS (
   UPDATE sessions s SET
-    turns = s.turns + 1, last_seq = $3, bytes = s.bytes + $4, update_time = $5, usage = $6,
+    turns = s.turns + 1, last_seq = $3, bytes = s.bytes + $4, update_time = $5,
+    usage = coalesce(nullif($6::text, ''), s.usage),
     title = CASE WHEN s.title = '' THEN $7::text ELSE s.title END,
-    running_turn = CASE WHEN $8::text = 'running' THEN $9::bigint ELSE 0 END,
-    owner = CASE WHEN $8::text = 'running' THEN $10::text ELSE '' END,
+    running_turn = CASE WHEN $8::text = 'running' THEN (SELECT number FROM turn) ELSE 0 END,
+    owner = CASE WHEN $8::text = 'running' THEN $9::text ELSE '' END,
     fence = s.fence + 1
-  WHERE s.number = $1 AND s.last_seq = $2 AND s.running_turn = 0
-  RETURNING s.number, s.fence
+  WHERE {session} AND s.last_seq = $2 AND s.running_turn = 0
+  RETURNING s.number, s.fence, s.usage
 ), begun AS (
   INSERT INTO turns (number, session_number, id, query_id, query_seq, state, attempts, started, ended, key_id)
-  SELECT $9, moved.number, $11, $12, $2 + 1, $8, CASE WHEN $10::text = '' THEN 0 ELSE 1 END, $13, $14, $19 FROM moved
+  SELECT turn.number, moved.number, $10, $11, $2 + 1, $8, CASE WHEN $9::text = '' THEN 0 ELSE 1 END, $12, $13, $18
+  FROM moved, turn
 ), stored AS (
   INSERT INTO messages (session_number, seq, turn_number, message_type, id, body)
-  SELECT moved.number, m.seq, $9, m.message_type, m.id, m.body
-  FROM moved, unnest($15::bigint[], $16::text[], $17::text[], $18::bytea[]) AS m (seq, message_type, id, body)
+  SELECT moved.number, m.seq, turn.number, m.message_type, m.id, m.body
+  FROM moved, turn, unnest($14::bigint[], $15::text[], $16::text[], $17::bytea[]) AS m (seq, message_type, id, body)
 )
-SELECT fence FROM moved
+SELECT moved.number, turn.number, moved.fence, moved.usage FROM moved, turn
 """
+_BEGIN_READ = _BEGIN.format(session="s.number = $1")
+# Whatever stores a query moves ``last_seq``, so what this statement sees of turns and messages is what there is.
+_BEGIN_KNOWN = _BEGIN.format(
+    session="""s.id = $1
+    AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_number = s.number AND t.query_id = $11)
+    AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_number = s.number AND t.id = $10)
+    AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.session_number = s.number AND m.id = $11)
+    AND ($20::text = '' OR s.usage = $20)
+    AND ($19::text = '' OR EXISTS (SELECT 1 FROM messages m WHERE m.session_number = s.number AND m.id = $19))"""
+)
 FIRST_COLUMN = 13  # the first value of ``_BEGIN_SESSION`` that is a column of the session
 _BEGIN_SESSION = """
 WITH turn AS (SELECT nextval('turn_numbers') AS number), new AS (
@@ -88,6 +99,19 @@ class Beginning(msgspec.Struct, frozen=True, kw_only=True):
     place: Place | None = None
 
 
+class _Session(msgspec.Struct, frozen=True, kw_only=True):
+    """A session as its next turn's beginning expects it; without ``usage``, what is stored stays.
+
+    ``sql`` finds it by ``place``, its number or its id.
+    """
+
+    sql: str
+    place: int | str
+    id: str
+    last_seq: int
+    usage: str = ""
+
+
 def turn_of(row: Sequence[Any]) -> TurnRecord:
     """Convert a row of ``TURN_COLUMNS``."""
     return TurnRecord(
@@ -112,6 +136,13 @@ async def begin(
     key_id: str = "",
 ) -> Beginning:
     """Store the query with its first batch and begin its turn, or return the turn that the query id began before."""
+    if first_batch is not None and query.turn and (first_batch.turn_end is None or first_batch.usage is not None):
+        parent = "" if query.parent_id == ROOT_ID else query.parent_id
+        usage = "" if first_batch.usage is None else _ENCODER.encode(first_batch.usage).decode()
+        known = _Session(sql=_BEGIN_KNOWN, place=session_id, id=session_id, last_seq=first_batch.after_seq, usage=usage)
+        begun = await _write(connection, known, query, (owner, key_id), first_batch, parent, usage)
+        if begun is not None:
+            return begun
     for _ in range(MAX_TRIES):
         row = await connection.fetchrow(_STATE, session_id, query.id, query.turn, query.parent_id)
         if row is None:
@@ -127,7 +158,9 @@ async def begin(
             query.turn = new_id()
         if not row[8]:
             query.parent_id = ROOT_ID
-        if (begun := await _write(connection, (session_id, row), query, (owner, key_id), first_batch)) is not None:
+        number, last_seq, usage, *_ = row
+        read = _Session(sql=_BEGIN_READ, place=number, id=session_id, last_seq=last_seq, usage=usage)
+        if (begun := await _write(connection, read, query, (owner, key_id), first_batch)) is not None:
             return begun
     raise TurnInProgressError("another query of this session is being stored; wait until its turn ends")
 
@@ -145,32 +178,32 @@ async def _known_turn(connection: Any, known: int | None, running: int) -> TurnR
 
 async def _write(
     connection: Any,  # noqa: ANN401  # asyncpg has no types
-    session: tuple[str, Sequence[Any]],
+    session: _Session,
     query: Message,
     holder: tuple[str, str],
     first_batch: FirstBatch | None,
+    *more: object,
 ) -> Beginning | None:
-    """Store the turn's beginning; None if the session is not as it was read. ``holder``: its owner and key."""
+    """Store the turn's beginning; None if the session is not as it was known. ``holder``: its owner and key."""
     owner, key_id = holder
-    session_id, (number, last_seq, usage, *_, turn_number) = session
-    is_stored, everything, turn_end = _first_messages(query, last_seq, first_batch)
-    stored = _encoded(everything, last_seq)
-    state, usage, update_time, ended = _ending(query, usage, turn_end)
-    fence = await connection.fetchval(
-        _BEGIN,
-        number, last_seq, stored[-1].seq, sum(len(one.body) for one in stored), update_time, usage,
-        title_of(query.content), state.value, turn_number, owner, query.turn, query.id, float(query.created_at),
-        float(ended),
-        *_message_columns(stored, everything), key_id,
+    is_stored, everything, turn_end = _first_messages(query, session.last_seq, first_batch)
+    stored = _encoded(everything, session.last_seq)
+    state, usage, update_time, ended = _ending(query, session.usage, turn_end)
+    row = await connection.fetchrow(
+        session.sql,
+        session.place, session.last_seq, stored[-1].seq, sum(len(one.body) for one in stored), update_time, usage,
+        title_of(query.content), state.value, owner, query.turn, query.id, float(query.created_at), float(ended),
+        *_message_columns(stored, everything), key_id, *more,
     )  # fmt: skip
-    if fence is None:
+    if row is None:
         return None
+    number, turn_number, fence, usage = row
     turn = TurnRecord(
-        session_id=session_id,
+        session_id=session.id,
         id=query.turn,
         number=turn_number,
         query_id=query.id,
-        query_seq=last_seq + 1,
+        query_seq=session.last_seq + 1,
         state=state,
         fence=fence,
         attempts=int(bool(owner)),

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from svc.service.store.address import PostgresAddress
 from svc.service.store.postgres.beginnings import TURN_COLUMNS, turn_of
 from svc.service.store.postgres.links import Links
-from svc.service.store.postgres.statements import SEIZE, TAKE_OVER, TURNS_WAITING
+from svc.service.store.postgres.statements import SEIZE, TAKE_OVER, TURNS_WAITING, WORK
 from svc.service.store.postgres.store import PATIENCE_SECONDS, PostgresStore
 from svc.service.store.records import TurnRecord
-from svc.service.store.shared import OwnerRequest, TurnsWaiting
+from svc.service.store.shared import OwnerRequest, TurnsWaiting, Work
 
 LEASE_LINK_SECONDS = 3.0
 EVERYTHING = 2**31 - 1
@@ -67,6 +67,10 @@ class SharedPostgresStore(PostgresStore):
     async def claim_orphans(self, *, owner: str) -> list[TurnRecord]:
         """Take every running turn that no living replica owns."""
         return await self.take_over(owner=owner, limit=EVERYTHING)
+
+    async def work_for(self, owner: str) -> Work:
+        """What there is to do for this replica."""
+        return Work(*await self._read(lambda c: c.fetchrow(WORK, owner)))
 
     async def take_over(self, *, owner: str, limit: int) -> list[TurnRecord]:
         """Take running turns that no living replica owns, the oldest first."""

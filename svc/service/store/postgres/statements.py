@@ -23,6 +23,15 @@ _WITHOUT_OWNER = """
     SELECT 1 FROM replicas r WHERE r.id = s.owner AND r.lease_until > clock_timestamp()
   ) ORDER BY s.running_turn LIMIT $2 FOR UPDATE OF s SKIP LOCKED
 """
+WORK = """
+SELECT EXISTS (SELECT 1 FROM replica_requests WHERE owner = $1 AND reply IS NULL),
+  EXISTS (SELECT 1 FROM sessions WHERE running_turn <> 0 AND owner = $1),
+  EXISTS (
+    SELECT 1 FROM sessions s WHERE s.running_turn <> 0 AND s.owner <> $1 AND NOT EXISTS (
+      SELECT 1 FROM replicas r WHERE r.id = s.owner AND r.lease_until > clock_timestamp()
+    )
+  )
+"""
 TURNS_WAITING = """
 SELECT count(*), greatest(0, extract(epoch FROM clock_timestamp()) - min(t.started))::double precision
 FROM sessions s JOIN turns t ON t.number = s.running_turn

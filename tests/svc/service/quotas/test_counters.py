@@ -64,6 +64,18 @@ async def test_what_is_held_counts_until_its_release(counters: Counters):
     assert await counters.held(STREAMS, "a") == 2
 
 
+async def test_nothing_is_held_once_a_quota_of_time_is_used_up(counters: Counters):
+    counters.count(TOKENS, "a", 4)
+    await counters.spend(REQUESTS, "a", 3, 9)
+    unused, used = [(TOKENS, 5), (REQUESTS, 4)], [(TOKENS, 5), (REQUESTS, 3)]
+    assert await counters.hold(STREAMS, "a", 9, unless_used=unused) == 1
+    assert await counters.hold(STREAMS, "a", 9, unless_used=used) is None
+    counters.count(TOKENS, "a", 1)
+    assert await counters.hold(STREAMS, "a", 0, unless_used=unused) is None
+    assert await counters.hold(STREAMS, "b", 0, unless_used=unused) == 1
+    assert await counters.held(STREAMS, "a") == 1
+
+
 async def test_many_services_at_once_spend_and_hold_exactly_the_limit(store: PostgresStore):
     services = [PostgresCounters(store) for _ in range(4)]
     spent = await asyncio.gather(*(services[n % 4].spend(REQUESTS, "a", 1, 25) for n in range(60)))

@@ -16,7 +16,7 @@ from svc.service.store.postgres.hints import PostgresHints
 from svc.service.store.postgres.shared import SharedPostgresStore
 from svc.service.store.postgres.single_service import PostgresLock
 from svc.service.store.records import LeaseLostError, TurnRecord
-from svc.service.store.shared import Hint, OwnerRequest
+from svc.service.store.shared import Hint, OwnerRequest, Work
 from tests.support.postgres import PostgresServer
 from tests.support.store_records import END, info, query, session
 
@@ -53,6 +53,17 @@ async def test_only_turns_without_a_living_owner_are_taken_the_oldest_first(stor
     assert (first.session_id, first.attempts, second.session_id, second.attempts) == ("dead", 2, "waiting", 1)
     assert await stores[2].take_over(owner="2", limit=9) == []
     assert [turn.session_id for turn in await stores[0].held("2")] == ["dead", "waiting"]
+
+
+async def test_a_service_learns_in_one_look_whether_there_is_work(stores: list[SharedPostgresStore]):
+    assert await stores[0].work_for("0") == Work(has_requests=False, has_turns=False, has_free=False)
+    turn = await begin(stores[0], "living", "0")
+    asked = OwnerRequest(id="r", session_id="living", turn_number=turn.number, kind="stop", body=b"")
+    assert await stores[1].ask_owner(asked)
+    assert await stores[0].work_for("0") == Work(has_requests=True, has_turns=True, has_free=False)
+    assert await stores[1].work_for("1") == Work(has_requests=False, has_turns=False, has_free=False)
+    await begin(stores[1], "dead", "1")
+    assert (await stores[0].work_for("0")).has_free
 
 
 async def test_a_lease_ends_by_itself_and_with_its_service(stores: list[SharedPostgresStore]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sqlite3
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -12,12 +13,20 @@ import msgspec
 import pytest
 
 from svc.errors import InvalidRequestError, SessionNotFoundError, TurnInProgressError, UnavailableError
-from svc.messages import Usage
+from svc.messages import ROOT_ID, Usage
 from svc.service.store import Store
 from svc.service.store.address import PostgresAddress
 from svc.service.store.postgres.shared import SharedPostgresStore
 from svc.service.store.postgres.store import PostgresStore
-from svc.service.store.records import FeedbackRecord, FileRecord, LeaseLostError, TurnEnd, TurnState
+from svc.service.store.records import (
+    FeedbackRecord,
+    FileRecord,
+    FirstBatch,
+    LeaseLostError,
+    TurnEnd,
+    TurnStart,
+    TurnState,
+)
 from svc.service.store.sqlite import SqliteStore
 from tests.support.store_records import END, begun, info, kept, query, result, session
 
@@ -119,6 +128,42 @@ async def test_a_query_id_used_by_another_message_is_rejected(store: Store):
     await store.append(turn, [said], END)
     with pytest.raises(InvalidRequestError, match=said.id):
         await store.begin_turn("s", query(said.id), owner="me")
+
+
+@pytest.mark.parametrize("after_seq", [3, 0], ids=["current", "outdated"])
+async def test_a_query_with_a_first_batch_keeps_to_the_same_rules(store: Store, after_seq: int):
+    """A batch that was made from the session as it is takes the shortest way; what decides is the same."""
+    said = info()
+    first = await begun(store)
+    await store.append(first, [said], None)
+
+    async def ask(query_id: str, turn: str, **fields: object) -> TurnStart:
+        batch = FirstBatch(after_seq=after_seq, messages=[info("early")])
+        return await store.begin_turn("s", query(query_id, turn, **fields), owner="me", first_batch=batch, key_id="k")
+
+    with pytest.raises(TurnInProgressError):
+        await ask("q2", "t2")
+    await store.append(first, [result()], END)
+    with pytest.raises(InvalidRequestError, match=said.id):
+        await ask(said.id, "t2")
+    assert (await ask("q", "t2")).turn.id == "t"
+    with pytest.raises(SessionNotFoundError):
+        await store.begin_turn("none", query("q2", "t2"), owner="me", first_batch=FirstBatch(after_seq=0, messages=[]))
+    start = await ask("q2", "t", parent_id="unknown")
+    assert (start.turn.id != "t", start.turn.query_seq, start.turn.fence > 0, start.turn.key_id) == (True, 4, True, "k")
+    assert start.is_first_batch_stored == (after_seq == 3)
+    found = [json.loads(one.body) for one in await store.messages_after("s", 3)]
+    assert [one.get("parent_id") for one in found][:1] == [ROOT_ID]
+    assert [one["seq"] for one in found] == [*range(4, 4 + len(start.stored))]
+    await store.append(start.turn, [result()], END)
+    usage, seq = (await store.session("s")).usage, (await store.session("s")).last_seq
+    assert usage.total_tokens == 2 * END.usage.total_tokens
+    for number, known in enumerate((usage, Usage(total_tokens=1))):  # the second is outdated, and does not count
+        whole = FirstBatch(after_seq=seq, messages=[result()], turn_end=END, usage=known)
+        ended = await store.begin_turn("s", query(f"q{number + 3}", f"t{number + 3}"), owner="me", first_batch=whole)
+        assert (ended.turn.state, ended.is_first_batch_stored) == (TurnState.ANSWERED, True)
+        seq += 2
+    assert (await store.session("s")).usage.total_tokens == 4 * END.usage.total_tokens
 
 
 async def test_two_queries_at_once_start_one_turn(store: Store):
