@@ -15,6 +15,7 @@ import msgspec
 from svc.assistant.analyst.clause_words import GENERAL_WORDS, content_words, objects, stems
 from svc.assistant.analyst.clauses import CLAUSE_CHARS, Clause, ClauseKind, ClauseState, particular_names
 from svc.assistant.analyst.questions.behaviours import searched_for
+from svc.assistant.analyst.questions.chosen_answers import chosen_answer
 from svc.assistant.analyst.questions.comparisons import comparison_answer
 from svc.assistant.analyst.questions.event_answers import TARGET_NOT_STATED, event_answer
 from svc.assistant.analyst.questions.event_subjects import EventSubject
@@ -218,7 +219,12 @@ def of_form(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None
         level_answer(text, findings) or unsuccessful_answer(text, findings) or traffic_answer(text, findings)
     ):
         return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
-    told = order_answer(text, findings) or comparison_answer(text, findings) or relation_answer(text, findings)
+    told = (
+        chosen_answer(text, findings)
+        or order_answer(text, findings)
+        or comparison_answer(text, findings)
+        or relation_answer(text, findings)
+    )
     if told is None:
         return None
     sentence, is_known = told

@@ -31,6 +31,7 @@ from svc.assistant.analyst.follow_ups.search import NAME_LINE, TOOL, Mentions
 from svc.assistant.analyst.follow_ups.wording import bulleted, listed
 from svc.assistant.analyst.format_types import AnswerFormat, RequestedFormat
 from svc.assistant.analyst.plan import EVENTS, PROMPT, Plan, PlannedSkill, Question, question_of
+from svc.assistant.analyst.questions.chosen_answers import chosen_answer
 from svc.assistant.analyst.questions.places import place_answer
 from svc.assistant.analyst.questions.record_answers import record_answer
 from svc.assistant.analyst.questions.record_questions import RECORDS
@@ -43,7 +44,7 @@ from svc.assistant.analyst.structured_answer import structured_answer
 from svc.assistant.analyst.yes_or_no import is_yes_no_question
 from svc.assistant.findings import AnyFinding, Finding, InputKind, kind_of, with_facts
 from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
-from svc.assistant.skills.events.asked.findings import AskedRecords
+from svc.assistant.skills.events.asked.findings import AskedRecords, ChosenRecords
 from svc.assistant.spool import of_kind
 from svc.assistant.turn import Answer, Step, Turn, TurnFile
 from svc.assistant.workers.payer import stop_reason
@@ -281,14 +282,17 @@ async def _records(turn: Turn, further: FurtherQuestion, tools: Tools) -> AsyncG
                 found += outcome.findings
             else:
                 yield outcome
-    answers = [place_answer(one.text, found) or record_answer(one.text, found) for one in plan.clauses]
+    answers = [
+        chosen_answer(one.text, found) or place_answer(one.text, found) or record_answer(one.text, found)
+        for one in plan.clauses
+    ]
     said = [one for one in answers if one is not None]
     assert further.course.reply is not None
     if not said:
         yield further.course.reply
         return
     status = AnswerStatus.ANSWERED if all(is_told for _, is_told in said) else AnswerStatus.PARTLY_ANSWERED
-    records = of_kind(found, kind_of(AskedRecords))
+    records = of_kind(found, kind_of(AskedRecords), kind_of(ChosenRecords))
     text = "\n\n".join(text for text, _ in said)
     yield ShortAnswer(markdown=f"{text}\n\nThe log was read again for it.", findings=list(records), status=status)
 

@@ -407,6 +407,31 @@ def columns_of(clause: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def columns_named(words: str) -> dict[str, tuple[str, ...]]:
+    """The columns that a few words name, with or without a word that asks: "source ips", "which hosts", "who"."""
+    asked = f"which {words}" if not re.match(r"\W*(?:which|what|who)\b", words, re.IGNORECASE) else words
+    found = {what: _names()[what] for what, pattern in _patterns() if pattern.search(asked) or pattern.search(words)}
+    found.pop("target account", None)
+    for word in _ASKED_NOUN.findall(asked):
+        if not found and content_words(word.lower()):
+            found[word.lower()] = (rf"{re.escape(word.lower().rstrip('s'))}s?(?:_?(?:name|id))?",)
+    return found
+
+
+def words_about(text: str, columns: Iterable[str] = (), *, is_named: bool = False) -> list[str]:
+    """The words of a part of a clause that may be values of records.
+
+    ``is_named``: the part names values, so that words of questions are values, too ("except admin").
+    """
+    found = _words_of(text, columns)
+    if found or not is_named:
+        return found
+    return [word for word in re.findall(r"[\w.@\\:/-]{2,120}", text.lower()) if word not in _ARTICLES][:MAX_WORDS]
+
+
+_ARTICLES = frozenset({"the", "an", "for", "from", "by", "of", "our", "my", "any"})
+
+
 def _is_mention(clause: str) -> bool:
     """Whether a clause only names something: "smb traffic?"."""
     return (
@@ -435,11 +460,14 @@ def _words_of(clause: str, columns: Iterable[str] = ()) -> list[str]:
         found[subject[1].lower()] = None  # of any length: "did jo reach 198.51.100.75"
     clause = _NOUN_PHRASES.sub(" ", without_time(clause))
     for token in _TOKEN.findall(_without_outcomes(_LOGINS.sub(" ", clause))):
-        word = token.strip(".,:;?!'\"-/").lower()
+        word = _PLURAL_NUMBER.sub(r"\1", token.strip(".,:;?!'\"-/").lower())
         if any(noun.fullmatch(word) for noun in nouns) or _is_own(word) or (len(word) < 3 and word.isalpha()):
             continue
         found[word] = None
     return list(found)[:MAX_WORDS]
+
+
+_PLURAL_NUMBER = re.compile(r"\A(\d{3,5})s\Z")  # of a status or an event: "404s"
 
 
 def _is_own(word: str) -> bool:
