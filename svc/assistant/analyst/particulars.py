@@ -19,8 +19,10 @@ from svc.assistant.analyst.questions.chosen_answers import chosen_answer
 from svc.assistant.analyst.questions.comparisons import comparison_answer
 from svc.assistant.analyst.questions.event_answers import TARGET_NOT_STATED, event_answer
 from svc.assistant.analyst.questions.event_subjects import EventSubject
+from svc.assistant.analyst.questions.indicator_lists import indicator_list
 from svc.assistant.analyst.questions.inputs import both_answer, inputs_answer
 from svc.assistant.analyst.questions.levels import level_answer
+from svc.assistant.analyst.questions.mail_answers import mail_answer
 from svc.assistant.analyst.questions.orders import order_answer
 from svc.assistant.analyst.questions.places import place_answer
 from svc.assistant.analyst.questions.record_answers import (
@@ -216,11 +218,15 @@ def of_form(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None
     """
     text = clause.text
     if sentence := (
-        level_answer(text, findings) or unsuccessful_answer(text, findings) or traffic_answer(text, findings)
+        level_answer(text, findings)
+        or unsuccessful_answer(text, findings)
+        or traffic_answer(text, findings)
+        or indicator_list(text, findings)
     ):
         return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
     told = (
         chosen_answer(text, findings)
+        or mail_answer(text, findings)
         or order_answer(text, findings)
         or comparison_answer(text, findings)
         or relation_answer(text, findings)

@@ -109,7 +109,7 @@ def _per_time(clause: str, asked: RecordConditions, found: _Found) -> tuple[str,
     if not counts:
         if total:
             return _cannot(clause, f"the records state no time ({_read(found)})"), False
-        return f"**None** of {_read(found)}{_criterion(asked, found)}.", True
+        return f"**None** of the {_read(found)}{_criterion(asked, found)}.", True
     lead = f"**{_things(total, asked)}**{_criterion(asked, found)} ({_read(found)})"
     if len(asked.days) > 1:
         most = max(counts.values())
@@ -131,7 +131,7 @@ def _ends(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, boo
     if not timed:
         if any(one.facts.count for one in found):
             return _cannot(clause, f"the records state no time ({_read(found)})"), False
-        return f"**None** of {_read(found)}{_criterion(asked, found)}.", True
+        return f"**None** of the {_read(found)}{_criterion(asked, found)}.", True
     first = min(timed, key=lambda one: one.facts.first or "")
     last = max(timed, key=lambda one: one.facts.last or "")
     parts = []
@@ -164,7 +164,8 @@ def _asked_yes_no(clause: str, asked: RecordConditions, found: _Found) -> tuple[
     total = sum(one.facts.count for one in found)
     criterion = _criterion(asked, found)
     if not total:
-        return f"**No:** none of {_read(found)}{criterion or ' is one'}. Only what was read can tell it.", True
+        is_one = f" is {_LOGINS[asked.logins][2]}" if asked.logins else "" if criterion else " is one"
+        return f"**No:** none of the {_read(found)}{is_one}{criterion}. What was not read is not known.", True
     return f"**Yes:** {_things(total, asked)}{criterion} ({_read(found)}{_place(found)}).{_when(found)}{_held(found)}", True
 
 
@@ -173,7 +174,7 @@ def _values(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, b
     total = sum(one.facts.count for one in found)
     criterion = _criterion(asked, found)
     if not total:
-        return f"**None** of {_read(found)}{criterion or ' is one'}.", True
+        return f"**None** of the {_read(found)}{criterion or ' is one'}.", True
     parts = []
     for what in asked.columns:
         if what != AT_HOST and (counts := _named(found, what)):
@@ -267,16 +268,20 @@ def _criterion(asked: RecordConditions, found: _Found) -> str:
         parts.append(says_when(window))
     if asked.excluded:
         left = sum(one.facts.left_out for one in found)
-        parts.append(f"without {', '.join(map(_value, asked.excluded))} ({left:,} left out)")
+        note = f"{left:,} left out" if left else "which none of them has"
+        parts.append(f"without {', '.join(map(_value, asked.excluded))} ({note})")
     return f" {', '.join(parts)}" if parts else ""
 
 
-_LOGINS = {"failed": ("failed login", "failed logins"), "accepted": ("accepted login", "accepted logins"),
-           "any": ("login", "logins")}  # fmt: skip
+_LOGINS = {
+    "failed": ("failed login", "failed logins", "a failed login"),
+    "accepted": ("accepted login", "accepted logins", "an accepted login"),
+    "any": ("login", "logins", "a login"),
+}
 
 
 def _things(count: int, asked: RecordConditions) -> str:
-    one, many = _LOGINS.get(asked.logins, ("record", "records"))
+    one, many, _ = _LOGINS.get(asked.logins, ("record", "records", ""))
     return plural(count, one, many)
 
 

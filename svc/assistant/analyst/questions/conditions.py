@@ -114,6 +114,11 @@ _LISTS = re.compile(
 )
 _COMPARES_DAYS = re.compile(r"\b(?:more|fewer|less|busier|worse|compare\w*|difference|vs|versus|or)\b", re.IGNORECASE)
 _OF_ALERTS = re.compile(r"\b(?:everything|alerts?|detections?|all|findings?)\b", re.IGNORECASE)
+_JUST = re.compile(r"\A\W*(?:give me |show me |list )?(?:just|only) (?:the |all (?:the )?)?\w+", re.IGNORECASE)
+_FORM = re.compile(
+    r",?\s?\b(?:one per line|(?:as|in) an? (?:table|list)|comma[- ]separated|nothing else|(?:oldest|newest) first|please)\b",
+    re.IGNORECASE,
+)
 _OUTCOME_NOT = re.compile(
     r"\b(?:not|n[o'\u2019]?t|never)(?: (?:been|be|get|got|yet))? (?:allow|accept|permit|approv|let|block|den[yi]|drop"
     r"|reject|prevent|refus|stop|quarantin)",
@@ -149,7 +154,8 @@ class _ClauseReader:
     """Takes the conditions out of a clause, one after the other; what is left names the records."""
 
     def __init__(self, clause: str) -> None:
-        self.clause = self.rest = clause
+        self.clause = clause
+        self.rest = _FORM.sub("", clause)
         self.days: list[str] = []
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
@@ -204,6 +210,8 @@ class _ClauseReader:
         if found.days or found.per:
             return _LISTS.search(self.clause) is not None or is_polar(self.clause) or bool(found.logins)
         if found.top:
+            return bool(found.columns)
+        if _JUST.match(self.clause):
             return bool(found.columns)
         counts_logins = COUNT.search(self.clause) is not None and bool(found.logins)
         return bool(found.measure or found.ports or (counts_logins and (found.words or found.columns)))
@@ -262,7 +270,12 @@ class _ClauseReader:
         return "allowed" if OUTCOME_LET.search(self.rest) or asks_success(self.rest) else ""
 
     def _columns(self, *, has_top: bool) -> dict[str, tuple[str, ...]]:
-        found = columns_named(self.rest) if has_top else columns_of(self.rest)
+        just = _JUST.match(self.clause)
+        if just is not None:
+            found = columns_named(just[0].split()[-1])
+            self.rest = self.rest.replace(just[0], " ", 1)
+        else:
+            found = columns_named(self.rest) if has_top else columns_of(self.rest)
         if not found and _OF_ALERTS.search(self.clause):
             found = columns_named("alerts")
         return {what: names for what, names in found.items() if what != "target account"}

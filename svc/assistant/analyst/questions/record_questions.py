@@ -64,7 +64,7 @@ _ASKS_COLUMN = re.compile(
     re.IGNORECASE,
 )
 OUTCOME_LET = re.compile(
-    r"\b(?:allow\w*|accept(?:ed)?|permit\w*|approved?|let (?:in|through)|(?:got|get|gets|go|went) through)\b",
+    r"\b(?:allow\w*|accept(?:ed)?|permit\w*|approved?|let (?:in|through)|(?:got|get|gets|go|went) through)\b|(?<=\bwho )(?:entered|got into)\b",
     re.IGNORECASE,
 )
 OUTCOME_STOPPED = re.compile(
@@ -115,7 +115,7 @@ EXTERNAL = re.compile(
     re.IGNORECASE,
 )
 _WORDS_OF_QUESTIONS = """
-account accounts actually come came comes only just please utc attempt machine machines computer computers device
+account accounts actually entry entries entered enter attempt arrived come came comes only just please utc attempt machine machines computer computers device
 devices endpoint endpoints server servers operations actions start starts spawn spawned launch launched write wrote
 pull pulled push contact contacted ask requested under over via per different distinct unique both set then else
 against web lookup call calls happened attempts attempted he it we i or a an someone gmt cet cest reach reached

@@ -38,7 +38,7 @@ class ChosenCollector:
     def __init__(self, clause: str, conditions: RecordConditions) -> None:
         self._clause, self._asked = clause, conditions
         self._words = [(word, word_pattern(word)) for word in conditions.words]
-        self._excluded = [word_pattern(word) for word in conditions.excluded]
+        self._excluded = [(word, word_pattern(word)) for word in conditions.excluded]
         self._columns = RecordColumns(conditions.columns)
         self._total = self._count = self._left_out = self._logins = self._measured = 0
         self._seen: set[str] = set()
@@ -61,7 +61,7 @@ class ChosenCollector:
         found = {word for word, pattern in self._words if _has(word, pattern, text, event, layout)}
         self._seen |= found
         chosen = len(found) == len(self._words) and self._fits(event, state, layout.named)
-        if chosen and any(pattern.search(text) for pattern in self._excluded):
+        if chosen and any(_has(word, pattern, text, event, layout) for word, pattern in self._excluded):
             self._left_out += times
             return
         held = [(what, value) for what, names in layout.columns.items() for value in layout.values(event, what, names)]
@@ -187,9 +187,17 @@ def _has(word: str, pattern: re.Pattern[str], text: str, event: Event, layout: H
         return word in statuses
     if event.event_id is not None and _IS_EVENT_ID.match(word):
         return str(event.event_id) == word
+    if word in _LEVELS:
+        ratings = [*map(event.fields.get, _RATINGS), event.verdict.level if event.verdict is not None else ""]
+        if any(value.lower().startswith(word[:3]) for value in ratings if value):
+            return True
     if word == "rdp" and event.fields.get("LogonType") == "10":
         return True
     return has_word(word, pattern, text, event, layout)
+
+
+_LEVELS = frozenset({"info", "informational", "low", "medium", "med", "high", "crit", "critical"})
+_RATINGS = ("Severity", "Level", "severity", "level")
 
 
 def _day(time: str) -> str:

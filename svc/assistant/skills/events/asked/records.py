@@ -337,6 +337,8 @@ def _joined(pattern: str) -> str:
 
 def _values(event: Event, what: str, names: Sequence[str]) -> list[str]:
     """The values of the first column that has one; addresses also from a message."""
+    if what == "signature" and event.verdict is not None and event.verdict.name:
+        return [event.verdict.name[:MAX_VALUE_CHARS]]
     for name in names:
         if what == "host" and event.host and _SENDER.search(name):
             break  # the log names its host
