@@ -28,7 +28,7 @@ from svc.assistant.analyst.matching import (
 from svc.assistant.analyst.questions.comparisons import comparison_of
 from svc.assistant.analyst.questions.event_answers import asks_about_events
 from svc.assistant.analyst.questions.orders import order_of
-from svc.assistant.analyst.questions.conditions import CONDITIONS, conditioned, encoded_conditions
+from svc.assistant.analyst.questions.conditions import CONDITIONS, conditioned, encoded_conditions, is_strict
 from svc.assistant.analyst.questions.record_questions import RECORDS, encoded, record_questions
 from svc.assistant.analyst.questions.states import asks_state, is_negated, is_polar
 from svc.assistant.analyst.questions.subjects import (
@@ -242,7 +242,8 @@ def records_of(text: str, language: str) -> dict[str, str]:
         return {}  # records are searched for the question's own words, and its question words are English
     pieces = [" ".join(text[start:stop].split())[:CLAUSE_CHARS] for start, stop in pieces_of(text)]
     chosen = conditioned(pieces)
-    asked = [one for one in record_questions(pieces) if one.clause not in dict(chosen)]
+    strict = {clause for clause, one in chosen if is_strict(one)}
+    asked = [one for one in record_questions(pieces) if one.clause not in strict]
     if chosen:
         return {RECORDS: encoded(asked), CONDITIONS: encoded_conditions(chosen)}
     return {RECORDS: encoded(asked)} if asked else {}

@@ -21,6 +21,7 @@ from svc.assistant.analyst.follow_ups.conversation import (
     quoted_answer,
     same_question,
 )
+from svc.assistant.analyst.follow_ups.ellipsis import completed
 from svc.assistant.analyst.follow_ups.known import Known, known_of
 from svc.assistant.analyst.follow_ups.planned import lacks_disabled, names_new_task, planned_reply, skills_that_ran
 from svc.assistant.analyst.follow_ups.pronouns import with_person
@@ -92,7 +93,8 @@ async def further_question(turn: Turn, requested: RequestedFormat, tools: Tools)
     known = await in_thread(known_of, turn.history, turn.made_files)
     if known is None:
         return None
-    if (named := await in_thread(with_person, question, known)) != question:
+    named = await in_thread(completed, await in_thread(with_person, question, known), known, turn.history)
+    if named != question:
         requested, question = requested.with_prompt(named), named
     course = await in_thread(_course, question, turn, known)
     if is_form:

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 
-from svc.assistant.analyst.questions.conditions import BOTH, IN_FILE, conditions_of
+from svc.assistant.analyst.questions.conditions import BOTH, IN_FILE, is_strict, takes_for_granted
 from svc.assistant.analyst.questions.record_questions import AT_HOST, COUNT, WHEN
 from svc.assistant.analyst.questions.states import is_polar
 from svc.assistant.analyst.questions.time_words import says_when, window_of
@@ -59,20 +59,16 @@ def chosen_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, boo
     if asked.logins and any(one.facts.total for one in mine):
         mine = [one for one in mine if one.facts.total]
     missing = [word for word in mine[0].facts.absent if all(word in one.facts.absent for one in mine)]
-    if missing and not (is_polar(clause) and not asked.is_complement):
+    if missing and not is_strict(asked) and not takes_for_granted(clause) and not COUNT.search(clause):
+        return None  # "over ssh": the findings may say it in another way
+    is_of_none = is_polar(clause) or takes_for_granted(clause)
+    if missing and (asked.is_complement or not is_of_none):
         return _cannot(clause, f"no record contains {', '.join(map(_value, missing))} ({_read(mine)})"), False
     if asked.measure and not any(one.facts.is_measured for one in mine):
         what = "a duration" if asked.measure == "seconds" else "a number of bytes"
         return _cannot(clause, f"no record states {what} ({_read(mine)})"), False
     answer = next(answer for is_asked, answer in _ANSWERS if is_asked(clause, asked))
     return answer(clause, asked, mine)
-
-
-def without_conditions(clause: str, findings: Sequence[AnyFinding]) -> bool:
-    """Whether a clause has conditions that nothing that was read could be asked about."""
-    return conditions_of(clause) is not None and not any(
-        one.facts.clause == clause for one in with_facts(of_kind(findings, kind_of(ChosenRecords)), ChosenRecords)
-    )
 
 
 def _cannot(clause: str, reason: str) -> str:
@@ -99,6 +95,20 @@ def _complement(clause: str, asked: RecordConditions, found: _Found) -> tuple[st
     ), True
 
 
+def _granted(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, bool]:
+    """Whether it happened at all, what the records state of it, and that they do not say why."""
+    criterion, total = _criterion(asked, found), sum(one.facts.count for one in found)
+    if not total:
+        others = Counter({name: count for what in ("account", "source") for name, count in _named(found, what, "others").items()
+                          if what == "account"})  # fmt: skip
+        seen = f" Accepted logins of others: {_listed(others.most_common(), len(others))}." if others else ""
+        return f"**It did not, in what was read:** {_none(asked, found)}.{seen}", True
+    why = " Why is not recorded." if re.match(r"\W*(?:\w+ )?why\b", clause, re.IGNORECASE) else ""
+    shown = [evidence for one in found for evidence in one.evidence][:3]
+    listed = "; ".join(code_span(defang_text(one.excerpt), limit=EXCERPT_CHARS) for one in shown)
+    return f"**{_things(total, asked)}**{criterion}:{_when(found)} {listed} ({_read(found)}{_place(found)}).{why}", True
+
+
 def _per_time(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, bool]:
     """How many there are in each hour or on each day."""
     counts: Counter[str] = Counter()
@@ -109,7 +119,7 @@ def _per_time(clause: str, asked: RecordConditions, found: _Found) -> tuple[str,
     if not counts:
         if total:
             return _cannot(clause, f"the records state no time ({_read(found)})"), False
-        return f"**None** of the {_read(found)}{_criterion(asked, found)}.", True
+        return f"**None:** {_none(asked, found)}.", True
     lead = f"**{_things(total, asked)}**{_criterion(asked, found)} ({_read(found)})"
     if len(asked.days) > 1:
         most = max(counts.values())
@@ -131,7 +141,7 @@ def _ends(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, boo
     if not timed:
         if any(one.facts.count for one in found):
             return _cannot(clause, f"the records state no time ({_read(found)})"), False
-        return f"**None** of the {_read(found)}{_criterion(asked, found)}.", True
+        return f"**None:** {_none(asked, found)}.", True
     first = min(timed, key=lambda one: one.facts.first or "")
     last = max(timed, key=lambda one: one.facts.last or "")
     parts = []
@@ -162,11 +172,17 @@ def _counted(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, 
 
 def _asked_yes_no(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, bool]:
     total = sum(one.facts.count for one in found)
-    criterion = _criterion(asked, found)
     if not total:
-        is_one = f" is {_LOGINS[asked.logins][2]}" if asked.logins else "" if criterion else " is one"
-        return f"**No:** none of the {_read(found)}{is_one}{criterion}. What was not read is not known.", True
+        quoted = code_span(clause, limit=160)
+        return f"**No sign found of** {quoted}: {_none(asked, found)}. This holds only for what was read.", True
+    criterion = _criterion(asked, found)
     return f"**Yes:** {_things(total, asked)}{criterion} ({_read(found)}{_place(found)}).{_when(found)}{_held(found)}", True
+
+
+def _none(asked: RecordConditions, found: _Found) -> str:
+    """That no record fulfils the conditions: "none of the 11 logins read is an accepted login with `root`"."""
+    thing = _LOGINS[asked.logins][2] if asked.logins else "one"
+    return f"none of the {_read(found)} is {thing}{_criterion(asked, found)}"
 
 
 def _values(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, bool]:
@@ -174,12 +190,12 @@ def _values(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, b
     total = sum(one.facts.count for one in found)
     criterion = _criterion(asked, found)
     if not total:
-        return f"**None** of the {_read(found)}{criterion or ' is one'}.", True
+        return f"**None:** {_none(asked, found)}.", True
     parts = []
     for what in asked.columns:
         if what != AT_HOST and (counts := _named(found, what)):
             kept = counts.most_common(asked.top or None)
-            rest = f" ({len(counts) - len(kept):,} others have fewer)" if len(kept) < len(counts) else ""
+            rest = f" ({len(counts) - len(kept):,} more with at most {kept[-1][1]:,})" if len(kept) < len(counts) else ""
             parts.append(f"{what}: {_listed(kept, len(kept), shown=max(SHOWN, asked.top))}{rest}")
     when = _when(found) if WHEN.search(clause) or asked.logins else ""
     if not parts:
@@ -200,6 +216,7 @@ _ANSWERS: tuple[
     ...,
 ] = (
     (lambda _, asked: asked.is_complement, _complement),
+    (lambda clause, asked: asked.logins and takes_for_granted(clause), _granted),
     (lambda _, asked: asked.per, _per_time),
     (lambda _, asked: asked.ends, _ends),
     (lambda clause, asked: COUNT.search(clause) and not asked.top, _counted),

@@ -26,6 +26,7 @@ from svc.assistant.skills.events.asked.findings import RecordConditions
 
 CONDITIONS = "conditions"  # the option of the tools for events and for logins
 MAX_CLAUSE_CHARS = 300
+MOST = 3  # values that are shown if the one with the most is asked for
 BOTH, IN_FILE = "both", "in "  # a place: all inputs, or one of them, whose name follows
 _EXCEPT = re.compile(
     r",?\s?\b(?:except(?:ing)?(?: for)?|other than|besides|apart from|excluding|but not|not (?:from|by|for|on|via))"
@@ -100,7 +101,7 @@ _IN_FILE = re.compile(
 )
 _LOGIN = re.compile(
     r"\b(?:log(?:ged|s|ging)?[- ]?(?:in|on)s?|sign(?:ed|ing)?[- ]?(?:in|on)s?|authenticat\w*|got in|get in)\b"
-    r"|\bfailures?\b|\bfailed\b(?! (?:to )?(?!log|sign|auth|pass|attempt|for|from|on|at|per|by|and|in|but)\w)",
+    r"|\bfail(?:s|ing|ures?)?\b|\bfailed\b(?! (?:to )?(?!log|sign|auth|pass|attempt|for|from|on|at|per|by|and|in|but)\w)",
     re.IGNORECASE,
 )
 _FAILED = re.compile(r"\bfail\w*|\bunsuccessful\w*|\bwrong passwords?\b|\brejected\b", re.IGNORECASE)
@@ -112,6 +113,20 @@ _LISTS = re.compile(
     r"|fewer|less)\b",
     re.IGNORECASE,
 )
+_PREMISE = re.compile(
+    r"\A\W*(?:(?:and|so|ok|but) )?(?:why|how|when|where|from where|at what time|what time) (?:did|was|has) [\w.@\\-]{1,60}"
+    r" (?:able to )?(?:log|sign|get|logged|signed|got)[ -]?(?:in|on|into|onto)\b",
+    re.IGNORECASE,
+)
+"""Takes for granted that somebody got in."""
+_MOST = re.compile(
+    rf"\A\W*(?:and )?(?P<asked>(?:which|what|whose|who)(?: [\w-]{{1,20}}){{0,2}}?)"
+    r" (?:has|had|have|got|made|makes|saw|shows?|with|caused|produced|received|appears?|failed"
+    r"|(?:was|were|is|are|got) \w{2,20}|logged (?:in|on)|connected|tried)(?: the)? (?:most|highest number of)\b(?P<rest>[^?]*)",
+    re.IGNORECASE,
+)
+_THE_MOST = re.compile(r"\b(?:the )?(?:most|highest number of)\b", re.IGNORECASE)
+_WHO = re.compile(r"\A\W*(?:and )?(?:who|(?:which|what) (?:\w+ )?(?:users?|accounts?|people))\b", re.IGNORECASE)
 _COMPARES_DAYS = re.compile(r"\b(?:more|fewer|less|busier|worse|compare\w*|difference|vs|versus|or)\b", re.IGNORECASE)
 _OF_ALERTS = re.compile(r"\b(?:everything|alerts?|detections?|all|findings?)\b", re.IGNORECASE)
 _JUST = re.compile(r"\A\W*(?:give me |show me |list )?(?:just|only) (?:the |all (?:the )?)?\w+", re.IGNORECASE)
@@ -129,6 +144,19 @@ _FILLING = re.compile(
     r"|everything|more|fewer|less|busier|worse|list|different|distinct|unique|successfully|by failures?|by count|by number)\b",
     re.IGNORECASE,
 )
+
+
+def is_strict(asked: RecordConditions) -> bool:
+    """Whether an answer that leaves a condition out would be another one; else it only names logins more exactly."""
+    return bool(
+        asked.excluded or asked.is_complement or asked.days or asked.ports or asked.measure or asked.per or asked.top
+        or asked.ends or asked.place or not asked.logins
+    )  # fmt: skip
+
+
+def takes_for_granted(clause: str) -> bool:
+    """Whether a clause takes for granted that somebody got in: "why did root log in?"."""
+    return _PREMISE.match(clause) is not None
 
 
 def conditions_of(clause: str) -> RecordConditions | None:
@@ -172,11 +200,15 @@ class _ClauseReader:
         self._read_days()
         per, top, ends = self._take(_PER), self._take(_TOP), self._ends()
         excluded = self._excluded()
+        most = self._most()
         negated = None if excluded or _OUTCOME_NOT.search(self.rest) else _NOT.search(self.rest)
         if negated is not None:
             self.rest = f"{negated['subject'] or ''}{negated['actor'] or ''} {negated['rest']}"
         logins = self._logins(is_negated=negated is not None)
-        columns = columns_named(negated["asked"]) if negated is not None else self._columns(has_top=top is not None)
+        if negated is not None or most is not None:
+            columns = columns_named((negated or most or {"asked": ""})["asked"])
+        else:
+            columns = self._columns(has_top=top is not None)
         unit = limit["unit"].lower() if limit is not None else ""
         number = float(limit["number"]) * _UNITS[unit] if limit is not None else -1.0
         is_less = limit is not None and (limit["less"] or (limit["sign"] or "").startswith("<"))
@@ -194,7 +226,7 @@ class _ClauseReader:
             more=-1.0 if is_less else number,
             less=number if is_less else -1.0,
             per=_per(per) or ("day" if wants_days else ""),
-            top=_number(top["top"]) if top is not None else 0,
+            top=_number(top["top"]) if top is not None else MOST if most is not None else 0,
             ends=ends,
             place=place,
         )
@@ -211,10 +243,21 @@ class _ClauseReader:
             return _LISTS.search(self.clause) is not None or is_polar(self.clause) or bool(found.logins)
         if found.top:
             return bool(found.columns)
+        if _PREMISE.match(self.clause):
+            return found.logins == "accepted" and bool(found.words)
         if _JUST.match(self.clause):
             return bool(found.columns)
         counts_logins = COUNT.search(self.clause) is not None and bool(found.logins)
-        return bool(found.measure or found.ports or (counts_logins and (found.words or found.columns)))
+        asks_login = bool(found.logins and found.words) and (is_polar(self.clause) or _WHO.match(self.clause) is not None)
+        return bool(found.measure or found.ports or (counts_logins and (found.words or found.columns)) or asks_login)
+
+    def _most(self) -> re.Match[str] | None:
+        """Who or what has the most of something that is counted; what is measured is asked for otherwise."""
+        match = _MOST.match(self.rest)
+        if match is not None:
+            asks = match["asked"].split(" ", 1)[0]
+            self.rest = f"{asks} {_THE_MOST.sub(' ', self.rest[match.end('asked') :], count=1)}"
+        return match
 
     def _place(self) -> str:
         if (only := self._take(_ONLY_IN)) is not None:
@@ -258,6 +301,8 @@ class _ClauseReader:
     def _logins(self, *, is_negated: bool) -> str:
         if fails(self.clause) or _LOGIN.search(self.rest) is None:
             return ""
+        if _PREMISE.match(self.clause):
+            return "accepted"
         if _FAILED.search(self.rest):
             return "any" if _ACCEPTED.search(self.rest) and not _LOGIN_NOUN.search(self.rest) else "failed"
         return "accepted" if is_negated or _ACCEPTED.search(self.rest) else "any"
@@ -283,6 +328,7 @@ class _ClauseReader:
     def _words(self, columns: dict[str, tuple[str, ...]], *, is_login: bool) -> list[str]:
         rest = _FILLING.sub(" ", self.rest)
         if is_login:
+            rest = re.sub(r"\b(?:able to|why|how)\b", " ", rest)
             rest = _FAILED.sub(" ", _ACCEPTED.sub(" ", _LOGIN.sub(" ", rest)))
         return words_about(rest, columns)
 

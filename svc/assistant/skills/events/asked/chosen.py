@@ -67,7 +67,7 @@ class ChosenCollector:
         held = [(what, value) for what, names in layout.columns.items() for value in layout.values(event, what, names)]
         if chosen:
             self._choose(event, held, times)
-        elif self._asked.is_complement:
+        elif self._asked.is_complement or (state and state == self._asked.logins):
             self._note(self._others, held, times)
 
     def _fits(self, event: Event, state: str, named: Sequence[tuple[str, str]]) -> bool:
