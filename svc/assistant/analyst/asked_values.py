@@ -13,8 +13,8 @@ from typing import cast
 
 import msgspec
 
-from svc.assistant.analyst.questions.chosen_rows import asked_rows
 from svc.assistant.analyst.plan import question_of
+from svc.assistant.analyst.questions.chosen_rows import asked_rows
 from svc.assistant.analyst.questions.things import SUMMARIES
 from svc.assistant.analyst.yes_or_no import decide, is_yes_no_question
 from svc.assistant.findings import AnyFinding, Severity, columns

@@ -26,9 +26,9 @@ from svc.assistant.analyst.matching import (
     reads,
 )
 from svc.assistant.analyst.questions.comparisons import comparison_of
+from svc.assistant.analyst.questions.conditions import CONDITIONS, conditioned, encoded_conditions, is_strict
 from svc.assistant.analyst.questions.event_answers import asks_about_events
 from svc.assistant.analyst.questions.orders import order_of
-from svc.assistant.analyst.questions.conditions import CONDITIONS, conditioned, encoded_conditions, is_strict
 from svc.assistant.analyst.questions.record_questions import RECORDS, encoded, record_questions
 from svc.assistant.analyst.questions.states import asks_state, is_negated, is_polar
 from svc.assistant.analyst.questions.subjects import (
@@ -324,9 +324,7 @@ def _with_events(skills: Sequence[PlannedSkill], question: Question) -> list[Pla
     """The plan of a question about events: logs are read as such, not only by the skill whose word it contains."""
     events, current = skill_named(EVENTS), _current(question.files, question)
     logs = [file for file in current if is_for(events, file)]
-    asked = (
-        [file for file in current if fits(events, file) or _is_table(file)] if RECORDS in question.options else []
-    )
+    asked = [file for file in current if fits(events, file) or _is_table(file)] if RECORDS in question.options else []
     if not (logs or asked) or EVENTS in question.disabled:
         return list(skills)
     names = {file.name for file in logs}

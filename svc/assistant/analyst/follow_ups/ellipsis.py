@@ -18,11 +18,13 @@ MAX_CHARS = 200
 MAX_FINDINGS = 5_000
 _AND = re.compile(
     r"\A\W*(?:and|ok and|what about|how about|and what about|same (?:question )?(?:for|on)|also)\b,?\s*"
-    r"(?:(?P<prep>on|to|from|for|by|in|with|at|of)\s)?\s*(?:the |that )?(?P<what>[\w.@:\\-]{1,80}(?: [\w.-]{1,40})?)\W*\Z",
+    r"(?:(?P<prep>on|to|from|for|by|in|with|at|of)\s)?\s*(?:the |that )?"
+    r"(?P<what>[\w.@:\\-]{1,80}(?: [\w.-]{1,40})?)\W*\Z",
     re.IGNORECASE,
 )
 _OTHER = re.compile(
-    r"\A(?:other|second|remaining) (?:one|(?P<host>hosts?|machines?|box|computers?|servers?)|(?P<account>users?|accounts?)"
+    r"\A(?:other|second|remaining) (?:one|(?P<host>hosts?|machines?|box|computers?|servers?)"
+    r"|(?P<account>users?|accounts?)"
     r"|(?P<address>ips?|address(?:es)?|sources?))\Z",
     re.IGNORECASE,
 )

@@ -53,7 +53,9 @@ def chosen_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, boo
         name = asked.place.removeprefix(IN_FILE)
         mine = [one for one in mine if one.evidence and one.evidence[0].source.lower().endswith(name.lower())]
         if not mine:
-            return _cannot(clause, f"{code_span(name, limit=60)} has no such records, or is not among the inputs"), False
+            return _cannot(
+                clause, f"{code_span(name, limit=60)} has no such records, or is not among the inputs"
+            ), False
     elif asked.place:
         return _across(clause, asked, mine)
     if asked.logins and any(one.facts.total for one in mine):
@@ -99,8 +101,7 @@ def _granted(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, 
     """Whether it happened at all, what the records state of it, and that they do not say why."""
     criterion, total = _criterion(asked, found), sum(one.facts.count for one in found)
     if not total:
-        others = Counter({name: count for what in ("account", "source") for name, count in _named(found, what, "others").items()
-                          if what == "account"})  # fmt: skip
+        others = _named(found, "account", "others")
         seen = f" Accepted logins of others: {_listed(others.most_common(), len(others))}." if others else ""
         return f"**It did not, in what was read:** {_none(asked, found)}.{seen}", True
     why = " Why is not recorded." if re.match(r"\W*(?:\w+ )?why\b", clause, re.IGNORECASE) else ""
@@ -176,7 +177,10 @@ def _asked_yes_no(clause: str, asked: RecordConditions, found: _Found) -> tuple[
         quoted = code_span(clause, limit=160)
         return f"**No sign found of** {quoted}: {_none(asked, found)}. This holds only for what was read.", True
     criterion = _criterion(asked, found)
-    return f"**Yes:** {_things(total, asked)}{criterion} ({_read(found)}{_place(found)}).{_when(found)}{_held(found)}", True
+    return (
+        f"**Yes:** {_things(total, asked)}{criterion} ({_read(found)}{_place(found)}).{_when(found)}{_held(found)}",
+        True,
+    )
 
 
 def _none(asked: RecordConditions, found: _Found) -> str:
@@ -195,7 +199,9 @@ def _values(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, b
     for what in asked.columns:
         if what != AT_HOST and (counts := _named(found, what)):
             kept = counts.most_common(asked.top or None)
-            rest = f" ({len(counts) - len(kept):,} more with at most {kept[-1][1]:,})" if len(kept) < len(counts) else ""
+            rest = (
+                f" ({len(counts) - len(kept):,} more with at most {kept[-1][1]:,})" if len(kept) < len(counts) else ""
+            )
             parts.append(f"{what}: {_listed(kept, len(kept), shown=max(SHOWN, asked.top))}{rest}")
     when = _when(found) if WHEN.search(clause) or asked.logins else ""
     if not parts:
@@ -206,13 +212,12 @@ def _values(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, b
         listed = "; ".join(f"{code_span(defang_text(one.excerpt), limit=EXCERPT_CHARS)}" for one in shown)
         more = f" and {total - len(shown):,} more" if total > len(shown) else ""
         return f"**{_things(total, asked)}**{criterion}: {listed}{more} ({_read(found)}{_place(found)}).{when}", True
-    return f"**{'; '.join(parts)}** ({_things(total, asked)}{criterion}; {_read(found)}{_place(found)}).{when}{_cut(found)}", True
+    about = f"{_things(total, asked)}{criterion}; {_read(found)}{_place(found)}"
+    return f"**{'; '.join(parts)}** ({about}).{when}{_cut(found)}", True
 
 
 _ANSWERS: tuple[
-    tuple[
-        Callable[[str, RecordConditions], object], Callable[[str, RecordConditions, _Found], tuple[str, bool]]
-    ],
+    tuple[Callable[[str, RecordConditions], object], Callable[[str, RecordConditions, _Found], tuple[str, bool]]],
     ...,
 ] = (
     (lambda _, asked: asked.is_complement, _complement),
@@ -278,7 +283,8 @@ def _criterion(asked: RecordConditions, found: _Found) -> str:
     if asked.measure:
         unit = "seconds" if asked.measure == "seconds" else "bytes"
         word, limit = ("more", asked.more) if asked.more >= 0 else ("less", asked.less)
-        parts.append(f"with {word} than {limit:,.0f} {unit}{'' if asked.measure in ('seconds', 'bytes') else f' {asked.measure}'}")
+        way = "" if asked.measure in ("seconds", "bytes") else f" {asked.measure}"
+        parts.append(f"with {word} than {limit:,.0f} {unit}{way}")
     if asked.days:
         parts.append(f"on {', '.join(day.strip('-') for day in asked.days)}")
     if window := window_of(found[0].facts.clause):
@@ -353,7 +359,9 @@ def _listed(values: Sequence[tuple[str, int]], total: int, *, shown: int = SHOWN
 
 
 def _plain(values: Sequence[str]) -> str:
-    return ", ".join(map(_value, values[:SHOWN])) + (f" and {len(values) - SHOWN:,} more" if len(values) > SHOWN else "")
+    return ", ".join(map(_value, values[:SHOWN])) + (
+        f" and {len(values) - SHOWN:,} more" if len(values) > SHOWN else ""
+    )
 
 
 def _cut(found: _Found) -> str:

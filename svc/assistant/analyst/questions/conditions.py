@@ -40,8 +40,8 @@ _ASKED = (
 _NOT = re.compile(
     rf"\A\W*(?:(?:and|so|ok|but) )?(?P<asked>{_ASKED})(?P<actor> (?:did|do|does|was|were|has|have|had|is|are|could)?"
     r"(?: [\w.@\\-]{1,60})?| that| which)??"
-    r" (?:(?:did|do|does|was|were|has|have|had|is|are|could)(?P<subject> [\w.@\\-]{1,60})? not|\w{1,8}n['\u2019]?t|not|never"
-    r"|without|lacks?|nowhere)\b(?P<rest>[^?]*)",
+    r" (?:(?:did|do|does|was|were|has|have|had|is|are|could)(?P<subject> [\w.@\\-]{1,60})? not|\w{1,8}n['\u2019]?t"
+    r"|not|never|without|lacks?|nowhere)\b(?P<rest>[^?]*)",
     re.IGNORECASE,
 )
 _UNITS = {
@@ -83,7 +83,7 @@ _NOUNS = (
     r"|calls?|access(?:es)?|attempts?|failures?|downloads?|uploads?|visits?|hits?|lines?)"
 )
 _ENDS = re.compile(
-    rf"\b(?P<end>first and (?:the )?last|first|last|latest|earliest|most recent|oldest|newest)\b(?: [\w-]{{1,20}}){{0,2}}?"
+    r"\b(?P<end>first and (?:the )?last|first|last|latest|earliest|most recent|oldest|newest)\b(?: [\w-]{1,20}){0,2}?"
     rf" {_NOUNS}\b",
     re.IGNORECASE,
 )
@@ -96,17 +96,20 @@ _BOTH = re.compile(
 )
 _ONLY_IN = re.compile(r"\bonly in (?:the )?(?:file |log )?[`'\"]?(?P<file>[\w.-]{1,80}\.\w{1,8})\b", re.IGNORECASE)
 _IN_FILE = re.compile(
-    r"\b(?:in|inside|within) (?:the )?(?:file |log )?[`'\"]?(?P<file>[\w.-]{1,80}\.(?:log|jsonl?|ndjson|csv|tsv|txt|evtx|xml))\b",
+    r"\b(?:in|inside|within) (?:the )?(?:file |log )?[`'\"]?"
+    r"(?P<file>[\w.-]{1,80}\.(?:log|jsonl?|ndjson|csv|tsv|txt|evtx|xml))\b",
     re.IGNORECASE,
 )
 _LOGIN = re.compile(
     r"\b(?:log(?:ged|s|ging)?[- ]?(?:in|on)s?|sign(?:ed|ing)?[- ]?(?:in|on)s?|authenticat\w*|got in|get in)\b"
-    r"|\bfail(?:s|ing|ures?)?\b|\bfailed\b(?! (?:to )?(?!log|sign|auth|pass|attempt|for|from|on|at|per|by|and|in|but)\w)",
+    r"|\bfail(?:s|ing|ures?)?\b"
+    r"|\bfailed\b(?! (?:to )?(?!log|sign|auth|pass|attempt|for|from|on|at|per|by|and|in|but)\w)",
     re.IGNORECASE,
 )
 _FAILED = re.compile(r"\bfail\w*|\bunsuccessful\w*|\bwrong passwords?\b|\brejected\b", re.IGNORECASE)
 _ACCEPTED = re.compile(
-    r"\bsuccess\w*|\baccepted\b|\b(?:logged|signed) ?-?(?:in|on)\b|\bgot in\b|\bget in\b|\blog (?:in|on)\b", re.IGNORECASE
+    r"\bsuccess\w*|\baccepted\b|\b(?:logged|signed) ?-?(?:in|on)\b|\bgot in\b|\bget in\b|\blog (?:in|on)\b",
+    re.IGNORECASE,
 )
 _LISTS = re.compile(
     r"\b(?:which|what|who|whom|where|how many|list|show|any|all|every\w*|count|number of|top|first|last|just|only|more"
@@ -114,15 +117,15 @@ _LISTS = re.compile(
     re.IGNORECASE,
 )
 _PREMISE = re.compile(
-    r"\A\W*(?:(?:and|so|ok|but) )?(?:why|how|when|where|from where|at what time|what time) (?:did|was|has) [\w.@\\-]{1,60}"
-    r" (?:able to )?(?:log|sign|get|logged|signed|got)[ -]?(?:in|on|into|onto)\b",
+    r"\A\W*(?:(?:and|so|ok|but) )?(?:why|how|when|where|from where|at what time|what time) (?:did|was|has)"
+    r" [\w.@\\-]{1,60} (?:able to )?(?:log|sign|get|logged|signed|got)[ -]?(?:in|on|into|onto)\b",
     re.IGNORECASE,
 )
 """Takes for granted that somebody got in."""
 _MOST = re.compile(
-    rf"\A\W*(?:and )?(?P<asked>(?:which|what|whose|who)(?: [\w-]{{1,20}}){{0,2}}?)"
+    r"\A\W*(?:and )?(?P<asked>(?:which|what|whose|who)(?: [\w-]{1,20}){0,2}?)"
     r" (?:has|had|have|got|made|makes|saw|shows?|with|caused|produced|received|appears?|failed"
-    r"|(?:was|were|is|are|got) \w{2,20}|logged (?:in|on)|connected|tried)(?: the)? (?:most|highest number of)\b(?P<rest>[^?]*)",
+    r"|(?:was|were|is|are|got) \w{2,20}|logged (?:in|on)|connected|tried)(?: the)? (?:most|highest number of)\b",
     re.IGNORECASE,
 )
 _THE_MOST = re.compile(r"\b(?:the )?(?:most|highest number of)\b", re.IGNORECASE)
@@ -131,7 +134,8 @@ _COMPARES_DAYS = re.compile(r"\b(?:more|fewer|less|busier|worse|compare\w*|diffe
 _OF_ALERTS = re.compile(r"\b(?:everything|alerts?|detections?|all|findings?)\b", re.IGNORECASE)
 _JUST = re.compile(r"\A\W*(?:give me |show me |list )?(?:just|only) (?:the |all (?:the )?)?\w+", re.IGNORECASE)
 _FORM = re.compile(
-    r",?\s?\b(?:one per line|(?:as|in) an? (?:table|list)|comma[- ]separated|nothing else|(?:oldest|newest) first|please)\b",
+    r",?\s?\b(?:one per line|(?:as|in) an? (?:table|list)|comma[- ]separated|nothing else|(?:oldest|newest) first"
+    r"|please)\b",
     re.IGNORECASE,
 )
 _OUTCOME_NOT = re.compile(
@@ -140,8 +144,9 @@ _OUTCOME_NOT = re.compile(
     re.IGNORECASE,
 )
 _FILLING = re.compile(
-    r"\b(?:how many|number of|count|in utc|as an? table|please|oldest first|newest first|just|only|most|time of|when was"
-    r"|everything|more|fewer|less|busier|worse|list|different|distinct|unique|successfully|by failures?|by count|by number)\b",
+    r"\b(?:how many|number of|count|in utc|just|only|most|time of|when was"
+    r"|everything|more|fewer|less|busier|worse|list|different|distinct|unique|successfully"
+    r"|by failures?|by count|by number)\b",
     re.IGNORECASE,
 )
 
@@ -248,7 +253,9 @@ class _ClauseReader:
         if _JUST.match(self.clause):
             return bool(found.columns)
         counts_logins = COUNT.search(self.clause) is not None and bool(found.logins)
-        asks_login = bool(found.logins and found.words) and (is_polar(self.clause) or _WHO.match(self.clause) is not None)
+        asks_login = bool(found.logins and found.words) and (
+            is_polar(self.clause) or _WHO.match(self.clause) is not None
+        )
         return bool(found.measure or found.ports or (counts_logins and (found.words or found.columns)) or asks_login)
 
     def _most(self) -> re.Match[str] | None:

@@ -42,7 +42,7 @@ _NETWORK = ("url", "ipv4", "ipv6", "domain")
 
 
 def indicator_list(clause: str, findings: Sequence[AnyFinding]) -> str:
-    """The values of the sort that a clause asks for, and nothing else; "" if it asks for none, or none was extracted."""
+    """The values of the sort that a clause asks for; "" if it asks for no sort alone, or if none was extracted."""
     held = with_facts(of_kind(findings, kind_of(IndicatorFacts)), IndicatorFacts)
     for name, types, asked in _ALONE:
         if asked.match(clause):

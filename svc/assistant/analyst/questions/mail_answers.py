@@ -33,7 +33,9 @@ _SENT_BY = re.compile(
     r"|\b(?:which|what) (?:ip|server|address|host) (?:sent|did it come from|is it from|was it sent from)\b",
     re.IGNORECASE,
 )
-_REPLIES = re.compile(r"\brepl(?:y|ies)\b[^?]{0,20}\b(?:go|to|address|land)\b|\bwhere (?:do|would|will) (?:the )?repl", re.IGNORECASE)
+_REPLIES = re.compile(
+    r"\brepl(?:y|ies)\b[^?]{0,20}\b(?:go|to|address|land)\b|\bwhere (?:do|would|will) (?:the )?repl", re.IGNORECASE
+)
 _LINKS = re.compile(r"\b(?:urls?|links?)\b", re.IGNORECASE)
 _LISTS = re.compile(r"\A\W*(?:just|only|list|show|give|which|what|all|extract|the)\b", re.IGNORECASE)
 _DONE = re.compile(
@@ -41,7 +43,10 @@ _DONE = re.compile(
     r"|enter(?:ed)?|typed?|visit\w*|download\w*)\b",
     re.IGNORECASE,
 )
-_TO = re.compile(r"\bwho(?:m)? (?:was|is|did|were) [^?]{0,30}\b(?:sent to|addressed to|to)\b|\b(?:recipients?|receiv\w*)\b", re.IGNORECASE)
+_TO = re.compile(
+    r"\bwho(?:m)? (?:was|is|did|were) [^?]{0,30}\b(?:sent to|addressed to|to)\b|\b(?:recipients?|receiv\w*)\b",
+    re.IGNORECASE,
+)
 _WHEN = re.compile(r"\bwhen (?:was|did) [^?]{0,30}\b(?:sent|arrive\w*|receiv\w*|deliver\w*|come)\b", re.IGNORECASE)
 _ATTACHED = re.compile(r"\b(?:attachments?|attached)\b", re.IGNORECASE)
 
@@ -78,7 +83,9 @@ def _sender(_clause: str, mail: Finding[MailVerdict], findings: Sequence[AnyFind
     if hops:
         first = hops[0].facts
         server = f" ({_value(first.sender)})" if first.sender else ""
-        parts.insert(0, f"the first server that a header names is {_value(first.ip or first.sender)}{server if first.ip else ''}")
+        parts.insert(
+            0, f"the first server that a header names is {_value(first.ip or first.sender)}{server if first.ip else ''}"
+        )
     replies = [one.facts.value for one in _of(findings, MailSender, mail) if one.facts.field.lower() == "reply-to"]
     if replies:
         parts.append(f"replies go to {_value(replies[0])}")
@@ -87,7 +94,11 @@ def _sender(_clause: str, mail: Finding[MailVerdict], findings: Sequence[AnyFind
         + (f" for {_value(one.facts.domain)}" if one.facts.domain else "")
         for one in _of(findings, MailAuth, mail)
     ]
-    checks = f" In the header: {', '.join(results[:SHOWN])}." if results else " The header states no SPF, DKIM or DMARC result."
+    checks = (
+        f" In the header: {', '.join(results[:SHOWN])}."
+        if results
+        else " The header states no SPF, DKIM or DMARC result."
+    )
     lead = "; ".join(parts)
     caution = "" if not hops else " Headers below those of your own servers can be forged."
     return f"**{lead[:1].upper()}{lead[1:]}.**{checks}{caution}", bool(hops or facts.sender)
@@ -97,7 +108,9 @@ def _replies(clause: str, mail: Finding[MailVerdict], findings: Sequence[AnyFind
     replies = [one.facts.value for one in _of(findings, MailSender, mail) if one.facts.field.lower() == "reply-to"]
     if replies:
         return f"**Replies go to {_value(replies[0])}**; the mail claims to be from {_value(mail.facts.sender)}.", True
-    return f"**Replies go to {_value(mail.facts.sender)}**: no Reply-To that differs from it was found.", bool(mail.facts.sender)
+    return f"**Replies go to {_value(mail.facts.sender)}**: no Reply-To that differs from it was found.", bool(
+        mail.facts.sender
+    )
 
 
 def _links(_clause: str, mail: Finding[MailVerdict], findings: Sequence[AnyFinding]) -> tuple[str, bool]:
@@ -118,7 +131,10 @@ def _done(clause: str, mail: Finding[MailVerdict], _findings: Sequence[AnyFindin
 def _recipient(clause: str, mail: Finding[MailVerdict], _findings: Sequence[AnyFinding]) -> tuple[str, bool]:
     if not mail.facts.to:
         return f"**Cannot tell** {code_span(clause, limit=160)}: the mail states no recipient.", False
-    return f"**To {_value(mail.facts.to)}**, by its header; others may have received it: ask the mail server's log.", True
+    return (
+        f"**To {_value(mail.facts.to)}**, by its header; others may have received it: ask the mail server's log.",
+        True,
+    )
 
 
 def _sent_at(clause: str, mail: Finding[MailVerdict], findings: Sequence[AnyFinding]) -> tuple[str, bool]:
@@ -133,7 +149,9 @@ def _attachments(clause: str, mail: Finding[MailVerdict], findings: Sequence[Any
     held = _of(findings, MailAttachment, mail)
     if not held:
         return f"**None:** the mail has {plural(mail.facts.attachments, 'attachment')}.", True
-    listed = "; ".join(f"{_value(one.facts.name)} ({escape(one.facts.label)}, {one.facts.size:,} bytes)" for one in held[:SHOWN])
+    listed = "; ".join(
+        f"{_value(one.facts.name)} ({escape(one.facts.label)}, {one.facts.size:,} bytes)" for one in held[:SHOWN]
+    )
     return f"**{plural(len(held), 'attachment')}:** {listed}.", True
 
 

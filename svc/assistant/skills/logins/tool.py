@@ -87,7 +87,9 @@ def inspect(
         found if isinstance(found, LoginsSoFar) else LoginsSoFar(TimeWindow(after or "", before or "", days, outside))
     )
     if not found.count:
-        found.counts.asked = tuple(ChosenCollector(clause, one) for clause, one in conditions_in(conditions) if one.logins)
+        found.counts.asked = tuple(
+            ChosenCollector(clause, one) for clause, one in conditions_in(conditions) if one.logins
+        )
     order, counts, read, window = TimeOrder(content, found.count), found.counts, found.lines, found.window
     if order.is_backwards:
         yield Progress(text=f"{source} is in reverse order (newest line first); reading it from its end")

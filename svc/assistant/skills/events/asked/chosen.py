@@ -1,7 +1,7 @@
 """Collect the records that fulfil the conditions of a question exactly: all of its words, no excluded one, a limit.
 
-Unlike ``records``, which takes the records with the most words, nothing here is approximate: a word that no record has is
-reported, and the answer says so.
+Unlike ``records``, which takes the records with the most words, nothing here is approximate: a word that no record has
+is reported, and the answer says so.
 """
 
 from __future__ import annotations
@@ -183,7 +183,9 @@ def login_state(event: Event) -> str:
 
 def _has(word: str, pattern: re.Pattern[str], text: str, event: Event, layout: HeldBy) -> bool:
     """Whether a record has a word; a status and an event's number count only in the columns for them."""
-    if _IS_STATUS.match(word) and (statuses := [event.fields[name] for name, plain in layout.named if _STATUS.search(plain)]):
+    if _IS_STATUS.match(word) and (
+        statuses := [event.fields[name] for name, plain in layout.named if _STATUS.search(plain)]
+    ):
         return word in statuses
     if event.event_id is not None and _IS_EVENT_ID.match(word):
         return str(event.event_id) == word
@@ -215,7 +217,9 @@ def _bucket(time: str, per: str) -> str:
 
 def conditions_in(text: str) -> list[tuple[str, RecordConditions]]:
     """The conditions of the clauses of a question, from the option of a tool."""
-    return [(one.clause, one.conditions) for one in msgspec.json.decode(text, type=list[_WithConditions])] if text else []
+    return (
+        [(one.clause, one.conditions) for one in msgspec.json.decode(text, type=list[_WithConditions])] if text else []
+    )
 
 
 class _WithConditions(msgspec.Struct, frozen=True):

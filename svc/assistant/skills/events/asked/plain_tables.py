@@ -22,8 +22,8 @@ def counted_rows(
     for record in records_of(content) if collectors else ():
         total += 1
         event = Event(
-            number=record.number, offset=record.offset, time=_time_of(record.values), product="", service="", category="", host="",
-            event_id=None, fields=record.values, excerpt=record.excerpt,
+            number=record.number, offset=record.offset, time=_time_of(record.values), product="", service="",
+            category="", host="", event_id=None, fields=record.values, excerpt=record.excerpt,
         )  # fmt: skip
         for collector in collectors:
             collector.add(event)

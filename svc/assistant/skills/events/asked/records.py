@@ -388,7 +388,9 @@ def outcome_of(event: Event, layout: HeldBy) -> str:
 
 
 _NO_ERRORS = frozenset({"", "-", "0", "none", "null", "success", "ok"})
-_REFUSES = re.compile(r"denied|unauthori[sz]ed|forbidden|not ?authori[sz]ed|accessdenied|expiredtoken|invalidclient", re.IGNORECASE)
+_REFUSES = re.compile(
+    r"denied|unauthori[sz]ed|forbidden|not ?authori[sz]ed|accessdenied|expiredtoken|invalidclient", re.IGNORECASE
+)
 
 
 def _is_error(value: str) -> bool:
