@@ -44,6 +44,8 @@ _FIELDS = {
 
 def completed(question: str, known: Known, earlier: Sequence[Exchange]) -> str:
     """The question in full; unchanged if it leaves out nothing, or if what it leaves out is not clear."""
+    if len(question) <= MAX_CHARS and (meant := _THAT.search(question)) is not None and earlier:
+        return _with_meant(question, meant, known, earlier[-1])
     match = _AND.match(question)
     before = _question_before(earlier)
     if match is None or not before or len(question) > MAX_CHARS:
@@ -63,6 +65,29 @@ def completed(question: str, known: Known, earlier: Sequence[Exchange]) -> str:
         return re.sub(rf"(?<![\w.-]){re.escape(named[0])}(?![\w-])", lambda _: match["what"], before, count=1)
     if not named and match["prep"]:
         return f"{before.rstrip(' ?.!')} {match['prep']} {match['what']}?"
+    return question
+
+
+_THAT = re.compile(
+    r"\b(?:that|this|the same) (?:(?P<address>ip(?: address)?|address|source)|(?P<account>user|account|person)"
+    r"|(?P<host>host|machine|computer|server|box))\b(?! (?:is|was) )",
+    re.IGNORECASE,
+)
+_BOLD = re.compile(r"\*\*(?P<text>[^*]{1,600})\*\*")
+
+
+def _with_meant(question: str, match: re.Match[str], known: Known, before: Exchange) -> str:
+    """The question with the only value of its sort that the question before, or else its answer, names."""
+    sort = next(name for name, held in match.groupdict().items() if held)
+    values = dict(_values(known))
+    bold = _BOLD.search(before.answer)
+    told = re.sub(r"\\?\[\\?\.\\?\]", ".", bold["text"] if bold is not None else "")
+    for text in (question_of(before.prompt)[:MAX_CHARS], told):
+        named = {word.lower(): word for word in _WORD.findall(text) if _sort_of(word.lower(), values) == sort}
+        if len(named) == 1:
+            return f"{question[: match.start()]}{next(iter(named.values()))}{question[match.end() :]}"
+        if named:
+            return question
     return question
 
 

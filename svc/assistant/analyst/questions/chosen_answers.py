@@ -24,6 +24,7 @@ from svc.untrusted.markup import code_span, escape, plural
 
 SHOWN = 8
 SHOWN_BUCKETS = 48
+SHOWN_GROUPS = 20
 EXCERPT_CHARS = 200
 _NAME = re.compile(r"[\d.@\\/:_$-]")
 _DISTINCT = re.compile(
@@ -196,13 +197,14 @@ def _values(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, b
     if not total:
         return f"**None:** {_none(asked, found)}.", True
     parts = []
-    for what in asked.columns:
+    for what in () if _HAPPENED.search(clause) else asked.columns:
         if what != AT_HOST and (counts := _named(found, what)):
             kept = counts.most_common(asked.top or None)
+            shown = max(SHOWN_GROUPS if asked.is_grouped else SHOWN, asked.top)
             rest = (
                 f" ({len(counts) - len(kept):,} more with at most {kept[-1][1]:,})" if len(kept) < len(counts) else ""
             )
-            parts.append(f"{what}: {_listed(kept, len(kept), shown=max(SHOWN, asked.top))}{rest}")
+            parts.append(f"{what}: {_listed(kept, len(kept), shown=shown)}{rest}")
     when = _when(found) if WHEN.search(clause) or asked.logins else ""
     if not parts:
         if asked.top:
@@ -224,11 +226,12 @@ _ANSWERS: tuple[
     (lambda clause, asked: asked.logins and takes_for_granted(clause), _granted),
     (lambda _, asked: asked.per, _per_time),
     (lambda _, asked: asked.ends, _ends),
-    (lambda clause, asked: COUNT.search(clause) and not asked.top, _counted),
+    (lambda clause, asked: COUNT.search(clause) and not asked.top and not asked.is_grouped, _counted),
     (lambda clause, _: is_polar(clause) or _ANY.match(clause), _asked_yes_no),
     (lambda _, __: True, _values),
 )
 """The first whose condition is met answers."""
+_HAPPENED = re.compile(r"\bwhat\b[^?]{0,12}\b(?:happen\w*|going on|logged|recorded)\b", re.IGNORECASE)
 _ANY = re.compile(r"\W*any(?:thing|one|body)?\b", re.IGNORECASE)
 
 

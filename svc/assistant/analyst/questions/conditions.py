@@ -22,10 +22,12 @@ from svc.assistant.analyst.questions.record_questions import (
     words_about,
 )
 from svc.assistant.analyst.questions.states import is_polar
+from svc.assistant.analyst.questions.time_words import window_of
 from svc.assistant.skills.events.asked.findings import RecordConditions
 
 CONDITIONS = "conditions"  # the option of the tools for events and for logins
 MAX_CLAUSE_CHARS = 300
+MAX_GROUPED = 2  # sorts of columns that one noun names
 MOST = 3  # values that are shown if the one with the most is asked for
 BOTH, IN_FILE = "both", "in "  # a place: all inputs, or one of them, whose name follows
 _EXCEPT = re.compile(
@@ -74,6 +76,28 @@ _DAYS = tuple(
 )
 _PER = re.compile(
     r"\b(?:per|by|each|every|grouped by|for each|for every|an|a) (?P<per>hour|day|date)\b|\b(?P<ly>hourly|daily)\b",
+    re.IGNORECASE,
+)
+_GROUPS = {
+    "level": (r"levels?|severit(?:y|ies)|ratings?", ("severity", "level")),
+    "status": (
+        r"(?:http |response )?(?:status(?:es)?|codes?)(?: codes?)?",
+        ("sc-status", "status_?code", "http.status", "status"),
+    ),
+    "event ID": (r"event[ -]?ids?|event codes?|event numbers?", ("event_?id", "event_?code")),
+    "outcome": (r"outcomes?|results?|actions?", ("alert.action", "action", "outcome", "outcome.result", "result")),
+}
+"""What records are counted by, beside what questions ask for: its words, and the names of the columns."""
+_GROUP = re.compile(
+    r"\b(?:by|per|for each|for every|grouped by|each) (?:the )?"
+    r"(?P<noun>[\w-]{2,20}(?: (?:ids?|codes?|address(?:es)?|ips?|agents?))?)"
+    r"(?=\W*\Z|,| (?:as|in|with|for|from|on|between|after|before)\b)",
+    re.IGNORECASE,
+)
+_IDS = re.compile(r"\b(?:list|which|what|show|count)\b[^?]{0,20}\bevent[ -]?(?:ids?|codes?)\b", re.IGNORECASE)
+_HAPPENED = re.compile(
+    r"\bwhat(?:'s| is| was)? (?:all )?"
+    r"(?:happen(?:s|ed|ing)?|(?:was )?going on|(?:was )?logged|recorded|(?:was|is) there)\b",
     re.IGNORECASE,
 )
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
@@ -144,9 +168,9 @@ _OUTCOME_NOT = re.compile(
     re.IGNORECASE,
 )
 _FILLING = re.compile(
-    r"\b(?:how many|number of|count|in utc|just|only|most|time of|when was"
-    r"|everything|more|fewer|less|busier|worse|list|different|distinct|unique|successfully"
-    r"|by failures?|by count|by number)\b",
+    r"\b(?:what happened|what(?: was|'s| is)? (?:happening|going on|logged|recorded)|how many|counts?|number of|in utc"
+    r"|just|only|most|time of|when was|everything|more|fewer|less|busier|worse|list|different|distinct|unique"
+    r"|successfully|by failures?|by count|by number|events?|records?|entries|rows?|lines?)\b",
     re.IGNORECASE,
 )
 
@@ -155,7 +179,7 @@ def is_strict(asked: RecordConditions) -> bool:
     """Whether an answer that leaves a condition out would be another one; else it only names logins more exactly."""
     return bool(
         asked.excluded or asked.is_complement or asked.days or asked.ports or asked.measure or asked.per or asked.top
-        or asked.ends or asked.place or not asked.logins
+        or asked.ends or asked.place or asked.is_grouped or not asked.logins
     )  # fmt: skip
 
 
@@ -204,6 +228,7 @@ class _ClauseReader:
         self.rest = _PORT.sub(" ", self.rest)
         self._read_days()
         per, top, ends = self._take(_PER), self._take(_TOP), self._ends()
+        groups = self._groups() if per is None else {}
         excluded = self._excluded()
         most = self._most()
         negated = None if excluded or _OUTCOME_NOT.search(self.rest) else _NOT.search(self.rest)
@@ -213,7 +238,7 @@ class _ClauseReader:
         if negated is not None or most is not None:
             columns = columns_named((negated or most or {"asked": ""})["asked"])
         else:
-            columns = self._columns(has_top=top is not None)
+            columns = groups or self._columns(has_top=top is not None)
         unit = limit["unit"].lower() if limit is not None else ""
         number = float(limit["number"]) * _UNITS[unit] if limit is not None else -1.0
         is_less = limit is not None and (limit["less"] or (limit["sign"] or "").startswith("<"))
@@ -234,6 +259,7 @@ class _ClauseReader:
             top=_number(top["top"]) if top is not None else MOST if most is not None else 0,
             ends=ends,
             place=place,
+            is_grouped=bool(groups),
         )
 
     def is_conditioned(self, found: RecordConditions) -> bool:
@@ -244,6 +270,8 @@ class _ClauseReader:
             return bool(found.columns or found.logins or _OF_ALERTS.search(self.clause))
         if found.ends:
             return bool(found.words or found.logins)
+        if found.is_grouped or (_HAPPENED.search(self.clause) and window_of(self.clause)):
+            return True
         if found.days or found.per:
             return _LISTS.search(self.clause) is not None or is_polar(self.clause) or bool(found.logins)
         if found.top:
@@ -265,6 +293,24 @@ class _ClauseReader:
             asks = match["asked"].split(" ", 1)[0]
             self.rest = f"{asks} {_THE_MOST.sub(' ', self.rest[match.end('asked') :], count=1)}"
         return match
+
+    def _groups(self) -> dict[str, tuple[str, ...]]:
+        """The column by whose values records are counted."""
+        if _IDS.search(self.rest):
+            self.rest = re.sub(r"\bevent[ -]?(?:ids?|codes?)\b", " ", self.rest, flags=re.IGNORECASE)
+            return {"event ID": _GROUPS["event ID"][1]}
+        match = _GROUP.search(self.rest)
+        if match is None:
+            return {}
+        for what, (words, names) in _GROUPS.items():
+            if re.fullmatch(words, match["noun"], re.IGNORECASE):
+                self._take(_GROUP)
+                return {what: names}
+        found = columns_named(match["noun"])
+        if not found or len(found) > MAX_GROUPED:
+            return {}
+        self._take(_GROUP)
+        return found
 
     def _place(self) -> str:
         if (only := self._take(_ONLY_IN)) is not None:

@@ -48,6 +48,7 @@ _TO = re.compile(
     re.IGNORECASE,
 )
 _WHEN = re.compile(r"\bwhen (?:was|did) [^?]{0,30}\b(?:sent|arrive\w*|receiv\w*|deliver\w*|come)\b", re.IGNORECASE)
+_CHECKS = re.compile(r"\b(?:spf|dkim|dmarc)\b", re.IGNORECASE)
 _ATTACHED = re.compile(r"\b(?:attachments?|attached)\b", re.IGNORECASE)
 
 
@@ -102,6 +103,21 @@ def _sender(_clause: str, mail: Finding[MailVerdict], findings: Sequence[AnyFind
     lead = "; ".join(parts)
     caution = "" if not hops else " Headers below those of your own servers can be forged."
     return f"**{lead[:1].upper()}{lead[1:]}.**{checks}{caution}", bool(hops or facts.sender)
+
+
+def _checks(clause: str, mail: Finding[MailVerdict], findings: Sequence[AnyFinding]) -> tuple[str, bool]:
+    """The results that the header states, of the methods that a clause names."""
+    asked = {name.lower() for name in _CHECKS.findall(clause)}
+    mine = [one.facts for one in _of(findings, MailAuth, mail) if one.facts.method.lower() in asked]
+    missing = asked - {one.method.lower() for one in mine}
+    told = [
+        f"{one.method.upper()} {one.result}{f' for {_value(one.domain)}' if one.domain else ''}" for one in mine[:SHOWN]
+    ]
+    told += [f"{name.upper()} not recorded" for name in sorted(missing)]
+    servers = sorted({one.server for one in mine if one.server})
+    by = f", by {', '.join(map(_value, servers[:2]))}" if servers else ""
+    caution = " A header that your own server did not write can be forged. A pass proves the domain, not good intent."
+    return f"**{'; '.join(told)}**{by}.{caution}", bool(mine)
 
 
 def _replies(clause: str, mail: Finding[MailVerdict], findings: Sequence[AnyFinding]) -> tuple[str, bool]:
@@ -162,7 +178,7 @@ _ANSWERS: tuple[
     ],
     ...,
 ] = (
-    (_DONE, _done), (_REPLIES, _replies), (_SENT_BY, _sender), (_WHEN, _sent_at), (_TO, _recipient),
+    (_CHECKS, _checks), (_DONE, _done), (_REPLIES, _replies), (_SENT_BY, _sender), (_WHEN, _sent_at), (_TO, _recipient),
     (_LINKS, _links), (re.compile(rf"{_LISTS.pattern}[^?]{{0,30}}{_ATTACHED.pattern}", re.IGNORECASE), _attachments),
 )  # fmt: skip
 

@@ -121,21 +121,21 @@ machines computer computers device devices endpoint endpoints server servers ope
 spawned launch launched write wrote pull pulled push contact contacted ask requested under over via per different
 distinct unique both set then else against web lookup call calls happened attempts attempted he it we i or a an
 someone gmt cet cest reach reached tried try made something anything nobody everybody everyone somebody anybody anyone
-logs log occurs occur appeared appears appear address addresses agent agents alert alerts allow allowed app apps
-application applications asked attacker attackers been bad biggest blocked box boxes broken bucket buckets card client
-clients command commands connect connected connecting connection connections count counts country countries data deny
-denied destination destinations dns dst did does domain domains dropped ever exactly executed execute execution exec
-external fail failed failing fails first file files from geo get gets getting got granted group groups guys hash
-hashes host hosts how huh instance instances internal internet into ips key keys large largest last let lets list
-location logged login logins logon logons long lookups manage managed many member most much name named names namespace
-namespaces often okay one ones out outside path paths pid pids pls plz pod pods port ports ppl people private process
-processes program programs public query queries quickly ran region regions reject rejected request requests repo repos
-resolve resolved role roles row rows rule rules run running runs seen sent service services say shady show side sig
-sigs since site sites software source sources started stopped stuff success succeed succeeded successful successfully
-such talk talked talker talking target targets tell task tasks threat threats through time times tool tools top touch
-touched traffic url urls use used user users using virus visit visited volume was went were what when where which who
-whom whose with work worked worst you your yes not there here his her she him they them their its this that these
-those for and the any are has had have can could will about all also but
+logs log occurs occur appeared appears appear address addresses agent agents alert alerts allow allowed probed scanned
+app apps application applications asked attacker attackers been bad biggest blocked box boxes broken bucket buckets
+card client clients command commands connect connected connecting connection connections count counts country
+countries data deny denied destination destinations dns dst did does domain domains dropped ever exactly executed
+execute execution exec external fail failed failing fails first file files from geo get gets getting got granted group
+groups guys hash hashes host hosts how huh instance instances internal internet into ips key keys large largest last
+let lets list location logged login logins logon logons long lookups manage managed many member most much name named
+names namespace namespaces often okay one ones out outside path paths pid pids pls plz pod pods port ports ppl people
+private process processes program programs public query queries quickly ran region regions reject rejected request
+requests repo repos resolve resolved role roles row rows rule rules run running runs seen sent service services say
+shady show side sig sigs since site sites software source sources started stopped stuff success succeed succeeded
+successful successfully such talk talked talker talking target targets tell task tasks threat threats through time
+times tool tools top touch touched traffic url urls use used user users using virus visit visited volume was went were
+what when where which who whom whose with work worked worst you your yes not there here his her she him they them
+their its this that these those for and the any are has had have can could will about all also but
 """
 _OWN_WORDS = frozenset(_WORDS_OF_QUESTIONS.split())
 _TOKEN = re.compile(r"[\w$@\\/:%+.-]{2,120}")
@@ -413,6 +413,8 @@ def columns_named(words: str) -> dict[str, tuple[str, ...]]:
     asked = f"which {words}" if not re.match(r"\W*(?:which|what|who)\b", words, re.IGNORECASE) else words
     found = {what: _names()[what] for what, pattern in _patterns() if pattern.search(asked) or pattern.search(words)}
     found.pop("target account", None)
+    noun = words.lower().split()[-1] if words.split() else ""
+    found |= {what: names for what, names in _names().items() if noun in (what, f"{what}s")}
     for word in _ASKED_NOUN.findall(asked):
         if not found and content_words(word.lower()):
             found[word.lower()] = (rf"{re.escape(word.lower().rstrip('s'))}s?(?:_?(?:name|id))?",)

@@ -22,7 +22,7 @@ from svc.untrusted.markup import plural
 
 MAX_VALUES = 5_000  # different ones of a column; more are counted as cut
 SHOWN = 500
-MAX_LAYOUTS = 1_000
+MAX_SHOWN = 8  # records as evidence
 MAX_BUCKETS = 2_000
 _STATUS = re.compile(r"(?:^|\.)(?:scstatus|statuscode|httpstatus|status|http\.status|responsestatus)$")
 _IS_STATUS = re.compile(r"[1-5]\d\d\Z")
@@ -97,7 +97,7 @@ class ChosenCollector:
                 self._buckets[bucket] += times
             else:
                 self._is_cut = True
-        if len(self._shown) < 3:
+        if len(self._shown) < MAX_SHOWN:
             self._shown.append(without_fields(event))
         if event.time:
             self._place_in_time(event)

@@ -82,6 +82,7 @@ class RecordConditions(msgspec.Struct, frozen=True, kw_only=True):
     ``more`` than or ``less`` than a number (negative: no such limit). ``per``: counted for each ``hour`` or ``day``.
     ``top``: only as many values. ``ends``: the first or the last record is asked for. ``place``: ``both`` for values of
     several inputs, ``in `` and the name of the only input that counts, or the name of the only input that has them.
+    ``is_grouped``: counted for each value of the columns.
     """
 
     words: tuple[str, ...] = ()
@@ -99,6 +100,7 @@ class RecordConditions(msgspec.Struct, frozen=True, kw_only=True):
     top: int = 0
     ends: str = ""
     place: str = ""
+    is_grouped: bool = False
 
 
 class ChosenRecords(Facts, frozen=True, kw_only=True, tag="chosen_records"):

@@ -337,6 +337,10 @@ def _joined(pattern: str) -> str:
 
 def _values(event: Event, what: str, names: Sequence[str]) -> list[str]:
     """The values of the first column that has one; addresses also from a message."""
+    if what == "event ID" and event.event_id is not None:
+        return [str(event.event_id)]
+    if what == "level" and event.verdict is not None and event.verdict.level:
+        return [event.verdict.level[:MAX_VALUE_CHARS]]
     if what == "signature" and event.verdict is not None and event.verdict.name:
         return [event.verdict.name[:MAX_VALUE_CHARS]]
     for name in names:
