@@ -52,7 +52,7 @@ from svc.assistant.findings import (
 )
 from svc.assistant.instruction_text.answer import distinct
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
-from svc.assistant.skills.events.asked.findings import AskedRecords
+from svc.assistant.skills.events.asked.findings import AskedRecords, ChosenRecords
 from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.spool import SpoolWriter, collected
 from svc.assistant.turn import Answer, Assistant, Exchange, Step, ToolCluster, Turn, WorkerLoad
@@ -357,7 +357,7 @@ class Analyst(Assistant):
         ``searched`` names the inputs that were searched in this turn for text that addresses an analyst or a model; it
         grows with each skill, so that none is searched twice.
         """
-        runs = [_SkillRun(planned, searched) for planned in together]
+        runs = [_SkillRun(planned, searched, _place(planned, together)) for planned in together]
         places = [(run, index) for run in runs for index in range(len(run.jobs))]
         async with aclosing(self._workers.run_all([run.jobs[index] for run, index in places])) as yields:
             async for place, item in yields:
@@ -408,14 +408,22 @@ def _job(call: Call, *, looks_for_instructions: bool) -> Job:
     )
 
 
+def _place(planned: PlannedSkill, together: Sequence[PlannedSkill]) -> tuple[int, int]:
+    """The number of a tool among those that read the same input in a turn, and how many these are."""
+    names = {call.name for call in planned.calls}
+    same = [one for one in together if names & {call.name for call in one.calls}]
+    return same.index(planned) + 1, len(same)
+
+
 class _SkillRun:
     """A skill's calls while they run; ``result`` is set when the last one has ended.
 
     What the calls yield is kept by call, so that the result does not depend on which one was faster.
     """
 
-    def __init__(self, planned: PlannedSkill, searched: set[str]) -> None:
+    def __init__(self, planned: PlannedSkill, searched: set[str], place: tuple[int, int] = (1, 1)) -> None:
         self._skill = planned.skill
+        self._place = place
         self._is_fallback = planned.is_fallback
         self._names = tuple(call.name for call in planned.calls)
         self.jobs: list[Job] = [_job(call, looks_for_instructions=call.name not in searched) for call in planned.calls]
@@ -464,7 +472,9 @@ class _SkillRun:
             return None
         counted, text = item.counted, on_one_line(item.text)
         if isinstance(counted, TaskProgress):
-            counted = msgspec.structs.replace(counted, task=on_one_line(counted.task))
+            number, tools = self._place  # each tool reads the input from its start
+            of = f" (tool {number:,} of {tools:,})" if tools > 1 else ""
+            counted = msgspec.structs.replace(counted, task=f"{on_one_line(counted.task)}{of}")
             text = progress_line(item.text or self._skill.name, counted)
         return _info(text, State.RUNNING_AGENT, actor=self._skill.name, progress=counted)
 
@@ -501,7 +511,7 @@ class _Outcomes(msgspec.Struct, frozen=True):
 def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
     examined = _examined(results)
     everything = collected(*(result.findings for result in examined))
-    findings = collected(one for one in everything if not isinstance(one.facts, AskedRecords))
+    findings = collected(one for one in everything if not isinstance(one.facts, AskedRecords | ChosenRecords))
     particulars = clause_answers(plan, examined, everything) if examined else {}
     contract = contract_of(
         results, plan.clauses, list(particulars.values()), plan.files, plan.unread, has_paste=plan.has_paste

@@ -14,6 +14,7 @@ from typing import cast
 import msgspec
 
 from svc.assistant.analyst.plan import question_of
+from svc.assistant.analyst.questions.chosen_rows import asked_rows
 from svc.assistant.analyst.questions.things import SUMMARIES
 from svc.assistant.analyst.yes_or_no import decide, is_yes_no_question
 from svc.assistant.findings import AnyFinding, Severity, columns
@@ -203,6 +204,11 @@ class Results:
         self.main.sort(key=_order)
         self.every: list[Row] = [row_of(finding) for _, findings in groups for finding in findings[:MAX_SEARCHED]]
         self.every.sort(key=_order)
+        self.asked: list[Row] = [dict(row) for row in asked_rows([one for _, found in groups for one in found])]
+        """What a question about records asks for: instead of the findings."""
+        if self.asked:
+            self.main, self.left_out = self.asked, 0
+            return
         if _SUCCESS.search(question):
             self.every = _of_successes(self.every)
             self.main = [row for row in self.every if _is_success(row)][:MAX_ROWS] or _of_successes(self.main)

@@ -15,11 +15,14 @@ import msgspec
 from svc.assistant.analyst.clause_words import GENERAL_WORDS, content_words, objects, stems
 from svc.assistant.analyst.clauses import CLAUSE_CHARS, Clause, ClauseKind, ClauseState, particular_names
 from svc.assistant.analyst.questions.behaviours import searched_for
+from svc.assistant.analyst.questions.chosen_answers import chosen_answer
 from svc.assistant.analyst.questions.comparisons import comparison_answer
 from svc.assistant.analyst.questions.event_answers import TARGET_NOT_STATED, event_answer
 from svc.assistant.analyst.questions.event_subjects import EventSubject
+from svc.assistant.analyst.questions.indicator_lists import indicator_list
 from svc.assistant.analyst.questions.inputs import both_answer, inputs_answer
 from svc.assistant.analyst.questions.levels import level_answer
+from svc.assistant.analyst.questions.mail_answers import mail_answer
 from svc.assistant.analyst.questions.orders import order_answer
 from svc.assistant.analyst.questions.places import place_answer
 from svc.assistant.analyst.questions.record_answers import (
@@ -215,10 +218,19 @@ def of_form(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None
     """
     text = clause.text
     if sentence := (
-        level_answer(text, findings) or unsuccessful_answer(text, findings) or traffic_answer(text, findings)
+        level_answer(text, findings)
+        or unsuccessful_answer(text, findings)
+        or traffic_answer(text, findings)
+        or indicator_list(text, findings)
     ):
         return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
-    told = order_answer(text, findings) or comparison_answer(text, findings) or relation_answer(text, findings)
+    told = (
+        chosen_answer(text, findings)
+        or mail_answer(text, findings)
+        or order_answer(text, findings)
+        or comparison_answer(text, findings)
+        or relation_answer(text, findings)
+    )
     if told is None:
         return None
     sentence, is_known = told

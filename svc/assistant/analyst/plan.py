@@ -26,6 +26,7 @@ from svc.assistant.analyst.matching import (
     reads,
 )
 from svc.assistant.analyst.questions.comparisons import comparison_of
+from svc.assistant.analyst.questions.conditions import CONDITIONS, conditioned, encoded_conditions, is_strict
 from svc.assistant.analyst.questions.event_answers import asks_about_events
 from svc.assistant.analyst.questions.orders import order_of
 from svc.assistant.analyst.questions.record_questions import RECORDS, encoded, record_questions
@@ -240,7 +241,11 @@ def records_of(text: str, language: str) -> dict[str, str]:
     if is_foreign(language):
         return {}  # records are searched for the question's own words, and its question words are English
     pieces = [" ".join(text[start:stop].split())[:CLAUSE_CHARS] for start, stop in pieces_of(text)]
-    asked = record_questions(pieces)
+    chosen = conditioned(pieces)
+    strict = {clause for clause, one in chosen if is_strict(one)}
+    asked = [one for one in record_questions(pieces) if one.clause not in strict]
+    if chosen:
+        return {RECORDS: encoded(asked), CONDITIONS: encoded_conditions(chosen)}
     return {RECORDS: encoded(asked)} if asked else {}
 
 
@@ -319,9 +324,7 @@ def _with_events(skills: Sequence[PlannedSkill], question: Question) -> list[Pla
     """The plan of a question about events: logs are read as such, not only by the skill whose word it contains."""
     events, current = skill_named(EVENTS), _current(question.files, question)
     logs = [file for file in current if is_for(events, file)]
-    asked = (
-        [file for file in current if fits(events, file) or file.label in _TABLES] if RECORDS in question.options else []
-    )
+    asked = [file for file in current if fits(events, file) or _is_table(file)] if RECORDS in question.options else []
     if not (logs or asked) or EVENTS in question.disabled:
         return list(skills)
     names = {file.name for file in logs}
@@ -333,6 +336,14 @@ def _with_events(skills: Sequence[PlannedSkill], question: Question) -> list[Pla
         if file.name not in names and (_has_sides(question) or not any(_is_named_for(one, file) for one in skills))
     ]
     return merged(planned, [_plan_skill(events, rows, question, "its records are asked for")] if rows else [])
+
+
+def _is_table(file: TurnFile) -> bool:
+    """Whether a file is a table, by its content or, as one of lines that begin with a time, by its name."""
+    return file.label in _TABLES or (file.label in _PLAIN and file.name.lower().endswith((".csv", ".tsv")))
+
+
+_PLAIN = frozenset({"log", "txt"})
 
 
 def _is_named_for(planned: PlannedSkill, file: TurnFile) -> bool:

@@ -6,9 +6,13 @@ import re
 from collections.abc import Iterator
 
 from svc.assistant.analyst.asked_values import Groups
-from svc.assistant.findings import AnyFinding, Severity
+from svc.assistant.analyst.follow_ups.times import shown
+from svc.assistant.analyst.questions.things import SUMMARIES
+from svc.assistant.findings import AnyFinding, Severity, columns, kind_of
 from svc.assistant.skills.catalogue import section_of
-from svc.untrusted.markup import escape
+from svc.assistant.skills.events.findings import EventTactics
+from svc.untrusted.defang import defang_text
+from svc.untrusted.markup import code_span, escape
 
 MAX_SENTENCE_CHARS = 400
 MAX_ITEMS = 50
@@ -44,7 +48,8 @@ def facts_in_sentences(groups: Groups, prose: str, *, count: int) -> list[str]:
 def _sentences(groups: Groups, prose: str, *, is_all: bool) -> Iterator[str]:
     for part in _END.split(headline(prose)):
         yield _one_sentence(part)
-    findings = sorted((one for _, found in groups for one in found), key=lambda finding: _RANK[finding.severity])
+    every = [one for _, found in groups for one in found]
+    findings = sorted(every, key=lambda finding: (finding.kind in _REPEATED, _RANK[finding.severity]))
     for finding in findings[:MAX_ITEMS]:
         yield _one_sentence(_told(finding))
     if is_all:
@@ -63,7 +68,28 @@ def _sentences(groups: Groups, prose: str, *, is_all: bool) -> Iterator[str]:
 def _told(finding: AnyFinding) -> str:
     severity = "" if finding.severity is Severity.INFO else f" ({finding.severity.value})"
     title = escape(finding.title[:MAX_SENTENCE_CHARS])
-    return f"{title[:1].upper()}{title[1:]}{severity}"
+    return f"{title[:1].upper()}{title[1:]}{_circumstances(finding)}{severity}"
+
+
+_REPEATED = SUMMARIES | {kind_of(EventTactics)}
+"""Kinds that say in sum what the headline and the other findings say."""
+_BY = ("account", "accounts", "identity", "user")
+_FROM = ("source", "sources", "addresses")
+_AT = ("first", "time")
+
+
+def _circumstances(finding: AnyFinding) -> str:
+    """Who did it, from where and when, as far as the title does not say it."""
+    held = columns(finding)
+    told = ""
+    for word, names in (("by", _BY), ("from", _FROM)):
+        values = next((held[name] for name in names if held.get(name)), None)
+        listed = values[:2] if isinstance(values, list) else [values]
+        named = [one for one in listed if isinstance(one, str) and one and one not in finding.title]
+        if named:
+            told += f" {word} {' and '.join(code_span(defang_text(one), limit=80) for one in named)}"
+    time = next((held[name] for name in _AT if isinstance(held.get(name), str) and held[name]), None)
+    return f"{told}, {escape(shown(str(time)))}" if told and time else told
 
 
 def _one_sentence(text: str) -> str:

@@ -172,6 +172,10 @@ def _tables(requested: RequestedFormat, results: Results) -> str:
         cells = [[code_span(_cell(row, name, UNKNOWN)) for name in requested.columns] for row in rows]
         blank = [[code_span(cell) for cell in row] for row in _blank(requested.columns, results)]
         return table([_header(name) for name in requested.columns], cells or blank, limit=MAX_LINES) + "\n"
+    if results.asked:
+        names = _columns(results.asked)
+        cells = [[code_span(_as_text(row.get(name), "-")) for name in names] for row in results.asked]
+        return table([_header(name) for name in names], cells, limit=MAX_LINES, total=len(cells)) + "\n"
     blocks = []
     for skill, findings in results.groups:
         found = main_findings(skill, findings)

@@ -74,6 +74,11 @@ _LEAST_CONFIDENCE = 0.4  # of puremagic: four bytes of magic
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
 CUT_CHARS = 1_024  # a JSON document that breaks this close to the end of the head continues after it
+MIN_ZEROS = 16  # in a row, in a text: fewer may be of a binary format
+MIN_TEXT_BYTES = 64  # beside the zeros
+_ZEROS = re.compile(rb"\x00{16,}")
+_LOG_ENDINGS = frozenset(["log", "txt", "csv", "json", "jsonl"])
+_OCTETS = "application/octet-stream"
 _CONTROL_SHARE = 0.02  # a log may carry a stray control byte; a binary has many
 
 _Kind = tuple[str, str]
@@ -96,12 +101,23 @@ def _unpacked_kind(head: bytes, name: str) -> _Kind:
         return f"application/x-{label.replace('_', '-')}", label
     if (known := _by_magic(head)) is not None:
         return known
+    if MIN_ZEROS * b"\x00" in head:
+        if not head.strip(b"\x00"):  # the readers skip zeros up to the first text
+            is_log = len(head) >= HEAD_BYTES and _ending(name) in _LOG_ENDINGS
+            return ("text/plain", "log") if is_log else (_OCTETS, "unknown")
+        head = _without_zeros(head)
     if (text := decode_text(head)) is not None:
         if label := host_forms.text_label(head, name):
             return "text/plain", label
         kind = _kind_of_text(text, _ending(name))
         return (kind[0], _table_label(head) or kind[1]) if kind[1] in _MAY_BE_TABLE else kind
     return _by_puremagic(head) or ("application/octet-stream", "unknown")
+
+
+def _without_zeros(head: bytes) -> bytes:
+    """Text without the runs of zeros that a crash, or another program that emptied the file, left in it."""
+    without = _ZEROS.sub(b"", head)
+    return without if len(without) >= MIN_TEXT_BYTES and decode_text(without) is not None else head
 
 
 def _packed_log(head: bytes, label: str, name: str) -> str:

@@ -158,6 +158,8 @@ class Lines:
                 while (rest := readline(MAX_LINE_BYTES)) and not rest.endswith(b"\n"):
                     offset += len(rest)
                 offset += len(rest)
+            if raw[0] == 0:  # of a crash in the middle of a log
+                raw = raw.lstrip(b"\0")
             text = raw.decode("utf-8", errors="replace").rstrip("\r\n")
             self._number, self.offset = number, offset
             if text:

@@ -40,6 +40,7 @@ from svc.assistant.log_readers.parts import LinesSoFar, Part, PartLines
 from svc.assistant.workers import own_limits
 from svc.assistant.workers.counted_file import open_counted
 from svc.assistant.workers.frames import InputSearched, MemberFrame, PartEnd, PartPlan
+from svc.assistant.workers.leading_zeros import after_zeros
 from svc.assistant.workers.part_state import PartState, part_for, unpacked
 from svc.assistant.workers.reading_budget import (
     COUNTING_SHARE,
@@ -68,6 +69,7 @@ MAX_ERROR_CHARS = 300
 COUNT_SECONDS = 0.5  # between two counts of the bytes read
 INSTRUCTION_SEARCH = "instruction search"
 _GC_OBJECTS = 100_000
+ZEROS = "its first {:,} bytes are zeros (a crash, or emptied while it was written): records there are lost"
 _PARENT_GONE = 3  # exit status if the other end of the socket is closed
 
 
@@ -263,7 +265,10 @@ def _events(
     elif scanner is not None:  # before the tool, which may crash or be stopped
         yield from _instruction_texts(scanner, request, content, send, budget)
         yield InputSearched()
-    with _open_input(request, content, lambda read: None if budget.is_over else send(read)) as stream:
+    with _open_input(request, content, lambda read: None if budget.is_over else send(read)) as opened:
+        stream, zeros = after_zeros(opened)
+        if zeros and earlier is None:
+            yield Gap(text=ZEROS.format(zeros), in_headline=True)
         part = part_for(request.part, earlier)
         source = _InputFile(stream, budget, part=part)
         if plan.given_up:
@@ -288,7 +293,8 @@ def _instruction_texts(
 ) -> Iterator[ToolEvent]:
     """What the input itself contains; damage is the tool's to report."""
     try:
-        with _open_input(request, content, send, work=INSTRUCTION_SEARCH) as stream:
+        with _open_input(request, content, send, work=INSTRUCTION_SEARCH) as opened:
+            stream, _ = after_zeros(opened)
             source = _InputFile(stream, budget, SEARCH_SHARE)
             scanner.read(source.pieces())
             if (stop := source.stop_gap()) is not None:
@@ -490,6 +496,8 @@ class _InputFile:
                 self._first_long = self._first_long or number
                 while total <= MAX_UNPACKED_BYTES and (rest := self._line()) and not rest.endswith(b"\n"):
                     total += len(rest)
+            if raw[0] == 0:  # of a crash in the middle of a log
+                raw = raw.lstrip(b"\0")
             yield from at_lone_cr(raw.decode(self._encoding, errors="replace").rstrip("\r\n"))
             if self.is_packed and total > MAX_UNPACKED_BYTES:
                 self._cut(f"only the first {MAX_UNPACKED_BYTES:,} decompressed bytes ({number:,} lines) were examined")

@@ -21,6 +21,7 @@ from svc.assistant.analyst.follow_ups.conversation import (
     quoted_answer,
     same_question,
 )
+from svc.assistant.analyst.follow_ups.ellipsis import completed
 from svc.assistant.analyst.follow_ups.known import Known, known_of
 from svc.assistant.analyst.follow_ups.planned import lacks_disabled, names_new_task, planned_reply, skills_that_ran
 from svc.assistant.analyst.follow_ups.pronouns import with_person
@@ -31,6 +32,7 @@ from svc.assistant.analyst.follow_ups.search import NAME_LINE, TOOL, Mentions
 from svc.assistant.analyst.follow_ups.wording import bulleted, listed
 from svc.assistant.analyst.format_types import AnswerFormat, RequestedFormat
 from svc.assistant.analyst.plan import EVENTS, PROMPT, Plan, PlannedSkill, Question, question_of
+from svc.assistant.analyst.questions.chosen_answers import chosen_answer
 from svc.assistant.analyst.questions.places import place_answer
 from svc.assistant.analyst.questions.record_answers import record_answer
 from svc.assistant.analyst.questions.record_questions import RECORDS
@@ -43,7 +45,7 @@ from svc.assistant.analyst.structured_answer import structured_answer
 from svc.assistant.analyst.yes_or_no import is_yes_no_question
 from svc.assistant.findings import AnyFinding, Finding, InputKind, kind_of, with_facts
 from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
-from svc.assistant.skills.events.asked.findings import AskedRecords
+from svc.assistant.skills.events.asked.findings import AskedRecords, ChosenRecords
 from svc.assistant.spool import of_kind
 from svc.assistant.turn import Answer, Step, Turn, TurnFile
 from svc.assistant.workers.payer import stop_reason
@@ -91,7 +93,8 @@ async def further_question(turn: Turn, requested: RequestedFormat, tools: Tools)
     known = await in_thread(known_of, turn.history, turn.made_files)
     if known is None:
         return None
-    if (named := await in_thread(with_person, question, known)) != question:
+    named = await in_thread(completed, await in_thread(with_person, question, known), known, turn.history)
+    if named != question:
         requested, question = requested.with_prompt(named), named
     course = await in_thread(_course, question, turn, known)
     if is_form:
@@ -281,14 +284,17 @@ async def _records(turn: Turn, further: FurtherQuestion, tools: Tools) -> AsyncG
                 found += outcome.findings
             else:
                 yield outcome
-    answers = [place_answer(one.text, found) or record_answer(one.text, found) for one in plan.clauses]
+    answers = [
+        chosen_answer(one.text, found) or place_answer(one.text, found) or record_answer(one.text, found)
+        for one in plan.clauses
+    ]
     said = [one for one in answers if one is not None]
     assert further.course.reply is not None
     if not said:
         yield further.course.reply
         return
     status = AnswerStatus.ANSWERED if all(is_told for _, is_told in said) else AnswerStatus.PARTLY_ANSWERED
-    records = of_kind(found, kind_of(AskedRecords))
+    records = of_kind(found, kind_of(AskedRecords), kind_of(ChosenRecords))
     text = "\n\n".join(text for text, _ in said)
     yield ShortAnswer(markdown=f"{text}\n\nThe log was read again for it.", findings=list(records), status=status)
 

@@ -74,6 +74,10 @@ def level_answer(clause: str, findings: Sequence[AnyFinding]) -> str:
     if worse:
         on = ", ".join(_value(host) for host in _counted(worse, "hosts"))
         more = f" Rated higher: {plural(sum(one.facts.count for one in worse), 'alert')}{f' on {on}' if on else ''}."
+    if not things and (hosts := _counted(mine, "hosts")):
+        names = list(hosts)
+        listed += f" on {', '.join(map(_value, names[:SHOWN]))}"
+        listed += f" and {len(names) - SHOWN:,} more hosts" if len(names) > SHOWN else ""
     return f"**{plural(count, 'alert')} {words}{things}**: {listed}.{more}"
 
 

@@ -64,7 +64,8 @@ _ASKS_COLUMN = re.compile(
     re.IGNORECASE,
 )
 OUTCOME_LET = re.compile(
-    r"\b(?:allow\w*|accept(?:ed)?|permit\w*|approved?|let (?:in|through)|(?:got|get|gets|go|went) through)\b",
+    r"\b(?:allow\w*|accept(?:ed)?|permit\w*|approved?|let (?:in|through)|(?:got|get|gets|go|went) through)\b"
+    r"|(?<=\bwho )(?:entered|got into)\b",
     re.IGNORECASE,
 )
 OUTCOME_STOPPED = re.compile(
@@ -115,26 +116,26 @@ EXTERNAL = re.compile(
     re.IGNORECASE,
 )
 _WORDS_OF_QUESTIONS = """
-account accounts actually come came comes only just please utc attempt machine machines computer computers device
-devices endpoint endpoints server servers operations actions start starts spawn spawned launch launched write wrote
-pull pulled push contact contacted ask requested under over via per different distinct unique both set then else
-against web lookup call calls happened attempts attempted he it we i or a an someone gmt cet cest reach reached
-tried try made something anything nobody everybody everyone somebody anybody anyone logs log occurs occur appeared
-appears appear address addresses agent agents alert alerts allow allowed app apps application applications asked
-attacker attackers been bad biggest blocked box boxes broken bucket buckets card client clients command commands
-connect connected connecting connection connections count counts country countries data deny denied destination
-destinations dns dst did does domain domains dropped ever exactly executed execute execution exec external fail
-failed failing fails first file files from geo get gets getting got granted group groups guys hash hashes host
-hosts how huh instance instances internal internet into ips key keys large largest last let lets list location
-logged login logins logon logons long lookups manage managed many member most much name named names namespace
-namespaces often okay one ones out outside path paths pid pids pls plz pod pods port ports ppl people private
-process processes program programs public query queries quickly ran region regions reject rejected request requests
-repo repos resolve resolved role roles row rows rule rules run running runs seen sent service services say shady
-show side sig sigs since site sites software source sources started stopped stuff success succeed succeeded
+account accounts actually entry entries entered enter attempt arrived come came comes only just please utc machine
+machines computer computers device devices endpoint endpoints server servers operations actions start starts spawn
+spawned launch launched write wrote pull pulled push contact contacted ask requested under over via per different
+distinct unique both set then else against web lookup call calls happened attempts attempted he it we i or a an
+someone gmt cet cest reach reached tried try made something anything nobody everybody everyone somebody anybody anyone
+logs log occurs occur appeared appears appear address addresses agent agents alert alerts allow allowed probed scanned
+app apps application applications asked attacker attackers been bad biggest blocked box boxes broken bucket buckets
+card client clients command commands connect connected connecting connection connections count counts country
+countries data deny denied destination destinations dns dst did does domain domains dropped ever exactly executed
+execute execution exec external fail failed failing fails first file files from geo get gets getting got granted group
+groups guys hash hashes host hosts how huh instance instances internal internet into ips key keys large largest last
+let lets list location logged login logins logon logons long lookups manage managed many member most much name named
+names namespace namespaces often okay one ones out outside path paths pid pids pls plz pod pods port ports ppl people
+private process processes program programs public query queries quickly ran region regions reject rejected request
+requests repo repos resolve resolved role roles row rows rule rules run running runs seen sent service services say
+shady show side sig sigs since site sites software source sources started stopped stuff success succeed succeeded
 successful successfully such talk talked talker talking target targets tell task tasks threat threats through time
-times tool tools top touch touched traffic url urls use used user users using virus visit visited volume was went
-were what when where which who whom whose with work worked worst you your yes not there here his her she him they
-them their its this that these those for and the any are has had have can could will about all also but
+times tool tools top touch touched traffic url urls use used user users using virus visit visited volume was went were
+what when where which who whom whose with work worked worst you your yes not there here his her she him they them
+their its this that these those for and the any are has had have can could will about all also but
 """
 _OWN_WORDS = frozenset(_WORDS_OF_QUESTIONS.split())
 _TOKEN = re.compile(r"[\w$@\\/:%+.-]{2,120}")
@@ -407,6 +408,33 @@ def columns_of(clause: str) -> dict[str, tuple[str, ...]]:
     return found
 
 
+def columns_named(words: str) -> dict[str, tuple[str, ...]]:
+    """The columns that a few words name, with or without a word that asks: "source ips", "which hosts", "who"."""
+    asked = f"which {words}" if not re.match(r"\W*(?:which|what|who)\b", words, re.IGNORECASE) else words
+    found = {what: _names()[what] for what, pattern in _patterns() if pattern.search(asked) or pattern.search(words)}
+    found.pop("target account", None)
+    noun = words.lower().split()[-1] if words.split() else ""
+    found |= {what: names for what, names in _names().items() if noun in (what, f"{what}s")}
+    for word in _ASKED_NOUN.findall(asked):
+        if not found and content_words(word.lower()):
+            found[word.lower()] = (rf"{re.escape(word.lower().rstrip('s'))}s?(?:_?(?:name|id))?",)
+    return found
+
+
+def words_about(text: str, columns: Iterable[str] = (), *, is_named: bool = False) -> list[str]:
+    """The words of a part of a clause that may be values of records.
+
+    ``is_named``: the part names values, so that words of questions are values, too ("except admin").
+    """
+    found = _words_of(text, columns)
+    if found or not is_named:
+        return found
+    return [word for word in re.findall(r"[\w.@\\:/-]{2,120}", text.lower()) if word not in _ARTICLES][:MAX_WORDS]
+
+
+_ARTICLES = frozenset({"the", "an", "for", "from", "by", "of", "our", "my", "any"})
+
+
 def _is_mention(clause: str) -> bool:
     """Whether a clause only names something: "smb traffic?"."""
     return (
@@ -435,11 +463,14 @@ def _words_of(clause: str, columns: Iterable[str] = ()) -> list[str]:
         found[subject[1].lower()] = None  # of any length: "did jo reach 198.51.100.75"
     clause = _NOUN_PHRASES.sub(" ", without_time(clause))
     for token in _TOKEN.findall(_without_outcomes(_LOGINS.sub(" ", clause))):
-        word = token.strip(".,:;?!'\"-/").lower()
+        word = _PLURAL_NUMBER.sub(r"\1", token.strip(".,:;?!'\"-/").lower())
         if any(noun.fullmatch(word) for noun in nouns) or _is_own(word) or (len(word) < 3 and word.isalpha()):
             continue
         found[word] = None
     return list(found)[:MAX_WORDS]
+
+
+_PLURAL_NUMBER = re.compile(r"\A(\d{3,5})s\Z")  # of a status or an event: "404s"
 
 
 def _is_own(word: str) -> bool:

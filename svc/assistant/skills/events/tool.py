@@ -20,6 +20,7 @@ from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
 from svc.assistant.sigma.engine import EngineSoFar, Hit, RuleEngine
 from svc.assistant.sigma.event import Event
 from svc.assistant.sigma.tables import load_rules
+from svc.assistant.skills.events.asked.chosen import ChosenCollector, conditions_in
 from svc.assistant.skills.events.asked.plain_tables import counted_rows
 from svc.assistant.skills.events.asked.records import AskedCollector, RecordQuestion
 from svc.assistant.skills.events.beaconing import BeaconSeries
@@ -60,6 +61,7 @@ def inspect(
     days: str = "",
     outside: str = "",
     records: str = "",
+    conditions: str = "",
 ) -> Iterator[ToolEvent]:
     """Yield findings about an event log, or one Gap if its format is not supported.
 
@@ -71,20 +73,21 @@ def inspect(
         days: Days of the week as digits, 0 for Monday; events of other days are not counted.
         outside: ``yes`` to count all other events instead.
         records: Questions about the records, as JSON (``RecordQuestion``).
+        conditions: Questions whose conditions records must fulfil exactly, as JSON (``RecordConditions``).
     """
     part = part_of(content)
     log = part.begin()
     if log is None:
         yield Progress(text=f"reading {source}")
     found = reader_of(content)
-    questions = _record_questions(records)
+    collectors = _collectors(records, conditions)
     if found is None:
-        yield from counted_rows(content, questions, Place(source, has_records=False)) or _not_examined(content)
+        yield from counted_rows(content, collectors, Place(source, has_records=False)) or _not_examined(content)
         return
     reader, items = found
     if not isinstance(log, _LogAnalysis):
         window = _Asked(TimeWindow(after, before, days, outside))
-        log = _LogAnalysis(Place(source, has_records=reader.has_records), reader, window, questions)
+        log = _LogAnalysis(Place(source, has_records=reader.has_records), reader, window, collectors)
         yield from log.rule_gaps()
     yield from _read(content, items, log)
     if part.is_paused:
@@ -103,8 +106,13 @@ def inspect(
     yield log.coverage(window.left_out)
 
 
-def _record_questions(records: str) -> list[RecordQuestion]:
-    return msgspec.json.decode(records, type=list[RecordQuestion]) if records else []
+_Collectors = Sequence[AskedCollector | ChosenCollector]
+
+
+def _collectors(records: str, conditions: str) -> _Collectors:
+    """What collects the records that the question is about."""
+    asked = msgspec.json.decode(records, type=list[RecordQuestion]) if records else []
+    return [*map(AskedCollector, asked), *(ChosenCollector(clause, one) for clause, one in conditions_in(conditions))]
 
 
 def read_events(content: BinaryIO) -> Iterator[Event | Gap]:
@@ -215,7 +223,7 @@ class _Asked:
 class _LogAnalysis:
     """Everything that is counted while a log is read; pickled, it goes on in another process with the next part."""
 
-    def __init__(self, place: Place, reader: LogReader, window: _Asked, questions: Sequence[RecordQuestion]) -> None:
+    def __init__(self, place: Place, reader: LogReader, window: _Asked, collectors: _Collectors) -> None:
         loaded = load_rules()
         self.reader = reader
         self.window = window
@@ -242,7 +250,7 @@ class _LogAnalysis:
             WebActivity(), UnixActivity(), CloudActivity(), NetworkActivity(), ProxyActivity(), UnusualLogins(),
             ProductAlerts(), BeaconSeries(),
         )  # fmt: skip
-        self._asked = tuple(map(AskedCollector, questions))
+        self._asked = tuple(collectors)
         self._listeners = (
             self.counts, self._coverages, self._continuity, self._logons, self._remote, self._processes, self._rare,
             self._notable, self._names, *self._activities,

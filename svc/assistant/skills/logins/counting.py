@@ -12,6 +12,8 @@ import itertools
 
 from svc.assistant.log_readers.login_counting import BURST, LoginTally, tally_for
 from svc.assistant.log_readers.timestamps import Stamp
+from svc.assistant.sigma.event import Event
+from svc.assistant.skills.events.asked.chosen import ChosenCollector
 from svc.assistant.skills.logins.accepted import AcceptedLogins, FailuresBefore
 from svc.assistant.skills.logins.joining import PAIR_SECONDS, SAME_PID_SECONDS, LoginJoiner
 from svc.assistant.skills.logins.lines import LoginEvent, LoginEventKind
@@ -76,6 +78,7 @@ class _Connection:
 
     own = error = counted = unnamed = pam_line = 0
     account: str | None = None
+    nameless: tuple[LoginEvent, int, str] | None = None
     attempt: tuple[LoginEvent, int, str] | None = None
     has_success = False
     last = 0.0
@@ -107,8 +110,19 @@ class _Connection:
             self.add_pam(module, count)
         self.counted += other.counted
         self.unnamed += other.unnamed
+        self.nameless = self.nameless or other.nameless
         self.pam_line = self.pam_line or other.pam_line
         self.account = self.account or other.account
+
+
+def _record(event: LoginEvent, account: str | None, number: int, line: str, outcome: str) -> Event:
+    """A login as the records of other logs are."""
+    held = {"TargetUserName": account or "", "IpAddress": event.source, "Outcome": outcome, "Method": event.method}
+    return Event(
+        number=number, offset=None, time=event.stamp.text if event.stamp is not None else "", product="linux",
+        service=event.service, category="authentication", host=event.host, event_id=None, excerpt=line.strip(),
+        fields={name: value for name, value in held.items() if value},
+    )  # fmt: skip
 
 
 class LoginCounts:
@@ -139,6 +153,8 @@ class LoginCounts:
         self._open: dict[_Key, _Connection] = {}
         self._unpaired_pam: dict[str, list[_Connection]] = {}
         self._ports: dict[tuple[str, str], float] = {}
+        self.asked: tuple[ChosenCollector, ...] = ()
+        """Collect the logins that the question asks for, each once."""
 
     def add(self, event: LoginEvent, number: int, line: str) -> None:
         """Take one line's event; it may be counted only after later ones."""
@@ -253,6 +269,7 @@ class LoginCounts:
     ) -> None:
         """Move failures that PAM reported without an account to the account that the server names after it."""
         moved, connection.unnamed = connection.unnamed, 0
+        self._ask(_record(event, account, number, line, "failure"), moved)
         source = self._tally(self.sources, event.source)
         source.others[None] = source.others.get(None, 0) - moved
         if source.others[None] <= 0:
@@ -266,6 +283,10 @@ class LoginCounts:
 
     def _count(self, event: LoginEvent, connection: _Connection, new: int, number: int, line: str) -> None:
         self.failures += new
+        if connection.account is None:
+            connection.nameless = connection.nameless or (event, number, line)
+        else:
+            self._ask(_record(event, connection.account, number, line, "failure"), new)
         source = self._tally(self.sources, event.source)
         if not source.failures:
             source.successes = self.accepted.by_source[event.source]
@@ -308,6 +329,8 @@ class LoginCounts:
 
     def _success(self, event: LoginEvent, number: int, line: str) -> None:
         self._connection(event).has_success = True
+        if event.service not in ("sudo", "su"):  # whoever uses these is logged in already
+            self._ask(_record(event, event.account, number, line, "success"), event.count)
         source, account = self.sources.get(event.source), self.accounts.get(event.account)
         before = FailuresBefore()
         if source is not None:
@@ -348,6 +371,10 @@ class LoginCounts:
             connection.port = event.port
         return connection
 
+    def _ask(self, record: Event, count: int) -> None:
+        for collector in self.asked:
+            collector.add(record, count)
+
     def _close_older(self) -> None:
         for key in list(itertools.islice(self._open, OPEN_CONNECTIONS // 2)):
             self._close(self._open.pop(key))
@@ -357,6 +384,9 @@ class LoginCounts:
 
     def _close(self, connection: _Connection) -> None:
         """Count an attempt unless a failure, a success or another line of its port already covers it."""
+        if connection.nameless is not None and connection.unnamed:
+            unnamed, number, line = connection.nameless
+            self._ask(_record(unnamed, None, number, line, "failure"), connection.unnamed)
         if connection.attempt is None or connection.counted or connection.has_success:
             return
         event, number, line = connection.attempt

@@ -28,6 +28,8 @@ from svc.assistant.log_readers.login_counting import (
 from svc.assistant.log_readers.order import TimeOrder
 from svc.assistant.log_readers.parts import part_of
 from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
+from svc.assistant.skills.events.asked.chosen import ChosenCollector, conditions_in
+from svc.assistant.skills.events.evidence import Place
 from svc.assistant.skills.histogram import Activity
 from svc.assistant.skills.logins.accepted import LoginDeviation, LoginRow
 from svc.assistant.skills.logins.counting import AuthTally, LoginCounts
@@ -65,6 +67,7 @@ def inspect(
     days: str = "",
     outside: str = "",
     question: str = "",
+    conditions: str = "",
 ) -> Iterator[ToolEvent]:
     """Yield findings about the logins in an auth.log.
 
@@ -76,12 +79,17 @@ def inspect(
         days: Days of the week as digits, 0 for Monday; lines of other days are not counted.
         outside: ``yes`` to count all other lines instead.
         question: The question, which decides what the verdict says first.
+        conditions: Questions for the logins that fulfil conditions exactly, as JSON (``RecordConditions``).
     """
     part = part_of(content)
     found = part.begin()
     found = (
         found if isinstance(found, LoginsSoFar) else LoginsSoFar(TimeWindow(after or "", before or "", days, outside))
     )
+    if not found.count:
+        found.counts.asked = tuple(
+            ChosenCollector(clause, one) for clause, one in conditions_in(conditions) if one.logins
+        )
     order, counts, read, window = TimeOrder(content, found.count), found.counts, found.lines, found.window
     if order.is_backwards:
         yield Progress(text=f"{source} is in reverse order (newest line first); reading it from its end")
@@ -114,6 +122,8 @@ def inspect(
         yield _source_finding(tally, worst, source)
     for _, tally in ranked(counts.accounts, limit=counts.max_names + 1):
         yield _account_finding(tally, counts, worst, source)
+    for collector in counts.asked:
+        yield from collector.findings(Place(source, has_records=False))
     yield from _gaps(counts, found.reader)
     if window.lacks_day:
         yield Gap(text=WITHOUT_DAY, in_headline=True)

@@ -70,3 +70,64 @@ class AskedRecords(Facts, frozen=True, kw_only=True, tag="asked_records"):
     """Those with the most bytes or seconds, if the question asks for them; the evidence is of these."""
     by_source: list[RecordValue]
     """Sums of the same by source, the largest first."""
+
+
+class RecordConditions(msgspec.Struct, frozen=True, kw_only=True):
+    """What records must fulfil to be those that a clause asks for.
+
+    ``words`` must all be in a record, none of ``excluded``. ``columns`` are patterns of names of columns by what they
+    hold. ``is_complement``: those values of the columns are asked for that no such record has. ``logins``: only logins,
+    ``failed``, ``accepted`` or ``any``. ``outcome``: ``allowed``, ``blocked`` or ``failed``. ``days``: ends of dates,
+    ``11-21`` or ``-21``. ``ports``: of either side. ``measure``: ``bytes``, ``sent``, ``received`` or ``seconds``,
+    ``more`` than or ``less`` than a number (negative: no such limit). ``per``: counted for each ``hour`` or ``day``.
+    ``top``: only as many values. ``ends``: the first or the last record is asked for. ``place``: ``both`` for values of
+    several inputs, ``in `` and the name of the only input that counts, or the name of the only input that has them.
+    ``is_grouped``: counted for each value of the columns.
+    """
+
+    words: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    columns: dict[str, tuple[str, ...]] = {}
+    is_complement: bool = False
+    logins: str = ""
+    outcome: str = ""
+    days: tuple[str, ...] = ()
+    ports: tuple[str, ...] = ()
+    measure: str = ""
+    more: float = -1.0
+    less: float = -1.0
+    per: str = ""
+    top: int = 0
+    ends: str = ""
+    place: str = ""
+    is_grouped: bool = False
+
+
+class ChosenRecords(Facts, frozen=True, kw_only=True, tag="chosen_records"):
+    """The records that fulfil the conditions of a clause."""
+
+    clause: str
+    """The words of the question."""
+    conditions: RecordConditions
+    total: int
+    """Records that were read; logins, if these are asked for."""
+    count: int
+    """Those that fulfil the conditions."""
+    left_out: int
+    """Those that would, but have an excluded word."""
+    absent: list[str]
+    """Words of the question that no record has."""
+    values: list[RecordValue]
+    """What the chosen records hold in the columns that are asked for, the most frequent first."""
+    others: list[RecordValue]
+    """What only the other records hold, if that is asked for."""
+    buckets: list[RecordValue]
+    """How many there are in each hour or on each day."""
+    outcomes: list[RecordValue]
+    """``allowed`` or ``blocked``, and what each record says itself."""
+    is_measured: bool
+    """Whether a record states what is measured."""
+    is_cut: bool
+    """Whether there are more different values than are listed."""
+    first: str | None
+    last: str | None

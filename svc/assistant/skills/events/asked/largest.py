@@ -44,7 +44,7 @@ class LargestRecords:
 
     def add(self, event: Event, named: Sequence[tuple[str, str]], held: Sequence[RecordValue] = ()) -> None:
         """Compare a record; ``named`` are its columns with their plain names, ``held`` what the question asks for."""
-        amount, columns = self._amount(event, named)
+        amount, columns = amount_of(self._measure, event, named)
         destination = _first(event, _DESTINATIONS)
         if amount is None or (self._is_outward and not _is_public(destination)):
             return
@@ -85,16 +85,17 @@ class LargestRecords:
     def _ranked(self) -> list[tuple[int, int, LargestRecord, Event]]:
         return sorted(self._kept, key=lambda one: one[:2], reverse=True)
 
-    def _amount(self, event: Event, named: Sequence[tuple[str, str]]) -> tuple[int | None, str]:
-        """The sum of the columns that are asked for; of all bytes, the total if the record states it."""
-        if (patterns := _MEASURES.get(self._measure)) is not None:
-            held = next(filter(None, (_numbers(event, named, one) for one in patterns)), [])
-        else:
-            held = _numbers(event, named, _TOTAL)[:1]
-            held = held or [*_numbers(event, named, _SENT)[:1], *_numbers(event, named, _RECEIVED)[:1]]
-        if not held:
-            return None, ""
-        return round(sum(number for _, number in held)), " + ".join(name for name, _ in held)
+
+def amount_of(measure: str, event: Event, named: Sequence[tuple[str, str]]) -> tuple[int | None, str]:
+    """The sum of the columns that are asked for, and their names; of all bytes, the total if the record states it."""
+    if (patterns := _MEASURES.get(measure)) is not None:
+        held = next(filter(None, (_numbers(event, named, one) for one in patterns)), [])
+    else:
+        held = _numbers(event, named, _TOTAL)[:1]
+        held = held or [*_numbers(event, named, _SENT)[:1], *_numbers(event, named, _RECEIVED)[:1]]
+    if not held:
+        return None, ""
+    return round(sum(number for _, number in held)), " + ".join(name for name, _ in held)
 
 
 def _numbers(event: Event, named: Sequence[tuple[str, str]], pattern: re.Pattern[str]) -> list[tuple[str, float]]:

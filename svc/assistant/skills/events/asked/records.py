@@ -26,7 +26,7 @@ MAX_VALUE_CHARS = 300
 MAX_TIMES = 12
 MAX_LAYOUTS = 1_000  # sets of columns; logs have a few
 _ALLOWED = re.compile(
-    r"\b(?:allow\w*|accept\w*|approv\w*|pass(?:ed)?|permit\w*|success\w*|succeeded|tunnel-?up|detect(?:ed)?|alert(?:ed)?|monitor\w*"
+    r"\b(?:allow\w*|accept\w*|grant\w*|approv\w*|pass(?:ed)?|permit\w*|success\w*|succeeded|tunnel-?up|detect(?:ed)?|alert(?:ed)?|monitor\w*"
     r"|built|tcp_(?:miss|hit|tunnel|mem_hit|refresh\w*))\b",
     re.IGNORECASE,
 )
@@ -116,7 +116,7 @@ class _RecordGroup:
         self.times = (self.times + other.times)[:MAX_TIMES]
 
 
-class _HeldBy:
+class HeldBy:
     """Which columns of records with the same columns hold what, the best first: found once for all of them."""
 
     def __init__(self, names: Sequence[str], wanted: Mapping[str, Sequence[re.Pattern[str]]]) -> None:
@@ -136,7 +136,35 @@ class _HeldBy:
         self.times = [name for name, column in named if _TIME_COLUMN.search(column)]
         self.countries = [name for name, column in named if _COUNTRY_COLUMN.search(column)]
         self.methods = [name for name, column in named if _METHOD_COLUMN.search(column)]
+        self.errors = frozenset(name for name, column in named if column.endswith("errorcode"))
         self.ports = [name for name, column in named if _PORT_COLUMN.match(column)]
+
+    def values(self, event: Event, what: str, names: Sequence[str]) -> list[str]:
+        """The values that a record has of one thing."""
+        return _values(event, what, names)
+
+
+class RecordColumns:
+    """The columns of the records of a log that hold what a question asks for.
+
+    ``wanted`` are patterns of the names of columns by what they hold, the best first.
+    """
+
+    def __init__(self, wanted: Mapping[str, Sequence[str]]) -> None:
+        self._wanted = {
+            what: tuple(re.compile(rf"(?:{_joined(one)})$") for one in patterns) for what, patterns in wanted.items()
+        }
+        self._layouts: dict[tuple[str, ...], HeldBy] = {}
+
+    def of(self, event: Event) -> HeldBy:
+        """The columns of a record."""
+        names = tuple(event.fields)
+        found = self._layouts.get(names)
+        if found is None:
+            if len(self._layouts) >= MAX_LAYOUTS:
+                self._layouts.clear()
+            found = self._layouts[names] = HeldBy(names, self._wanted)
+        return found
 
 
 class AskedCollector:
@@ -144,17 +172,13 @@ class AskedCollector:
 
     def __init__(self, question: RecordQuestion) -> None:
         self._question = question
-        self._words = [(word, _pattern(word)) for word in question.words if not word.startswith(COUNTRY_IS)]
+        self._words = [(word, word_pattern(word)) for word in question.words if not word.startswith(COUNTRY_IS)]
         self._countries = {
             word: frozenset(word.removeprefix(COUNTRY_IS).split(","))
             for word in question.words
             if word.startswith(COUNTRY_IS)
         }
-        self._wanted = {
-            what: tuple(re.compile(rf"(?:{_joined(one)})$") for one in patterns)
-            for what, patterns in question.columns.items()
-        }
-        self._layouts: dict[tuple[str, ...], _HeldBy] = {}
+        self._columns = RecordColumns(question.columns)
         self._groups: dict[frozenset[str], _RecordGroup] = {}
         self._total = 0
         self._stated: Counter[str] = Counter()
@@ -164,8 +188,8 @@ class AskedCollector:
         if self._question.is_of_logins and event.category != "authentication":
             return
         self._total += 1
-        layout = self._layout(event)
-        outcome = _outcome_of(event, layout)
+        layout = self._columns.of(event)
+        outcome = outcome_of(event, layout)
         state = outcome.partition(":")[0]
         if outcome and self._question.outcome:
             self._stated[state] += 1
@@ -174,7 +198,7 @@ class AskedCollector:
         ):
             return
         text = "\n".join((*event.fields.values(), event.host, event.excerpt))
-        found = frozenset(word for word, pattern in self._words if _has(word, pattern, text, event, layout))
+        found = frozenset(word for word, pattern in self._words if has_word(word, pattern, text, event, layout))
         countries = {event.fields[name].lower() for name in layout.countries}
         found |= {word for word, names in self._countries.items() if names & countries}
         held = [(what, value) for what, names in layout.columns.items() for value in _values(event, what, names)]
@@ -195,15 +219,6 @@ class AskedCollector:
         if self._question.largest:
             group.largest.add(event, layout.named, [RecordValue(what, value, 1) for what, value in held])
         _add_amounts(group, event, layout)
-
-    def _layout(self, event: Event) -> _HeldBy:
-        names = tuple(event.fields)
-        found = self._layouts.get(names)
-        if found is None:
-            if len(self._layouts) >= MAX_LAYOUTS:
-                self._layouts.clear()
-            found = self._layouts[names] = _HeldBy(names, self._wanted)
-        return found
 
     def findings(self, place: Place) -> Iterator[Finding[Facts]]:
         """Yield what the records with the most words hold."""
@@ -267,19 +282,22 @@ class AskedCollector:
         )
 
 
-def _is_wanted(outcome: str, state: str, event: Event, layout: _HeldBy) -> bool:
+def _is_wanted(outcome: str, state: str, event: Event, layout: HeldBy) -> bool:
     """Whether a record has the outcome that is asked for; one that states none has no opposite either."""
     if not outcome.startswith("not "):
-        others = {"allowed": "failed", "failed": "blocked"}
-        return not outcome or state in (outcome, others.get(outcome, outcome))
+        return not outcome or state in STATES[outcome]
     return state != outcome.removeprefix("not ") and any(event.fields[name] for name in layout.actions)
+
+
+STATES = {"allowed": ("allowed", "failed"), "blocked": ("blocked",), "failed": ("failed", "blocked", "error")}
+"""By the outcome that is asked for: those that a record may state."""
 
 
 def _top(counts: Counter[str]) -> list[tuple[str, int]]:
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))[:SHOWN]
 
 
-def _pattern(word: str) -> re.Pattern[str]:
+def word_pattern(word: str) -> re.Pattern[str]:
     """A word where a word begins; a longer one anywhere, as in the names of actions: ``FileDownloaded``."""
     if _PLAIN_WORD.match(word) and len(word) >= LONG_WORD:
         word = _ENDING.sub("", word)
@@ -293,7 +311,8 @@ _PLAIN_WORD = re.compile(r"[a-z]+\Z")
 _ENDING = re.compile(r"(?:ed|ing|es|s|e)\Z")
 
 
-def _has(word: str, pattern: re.Pattern[str], text: str, event: Event, layout: _HeldBy) -> bool:
+def has_word(word: str, pattern: re.Pattern[str], text: str, event: Event, layout: HeldBy) -> bool:
+    """Whether a record has a word in its text, or what it stands for in its columns: ``rdp`` in that of the port."""
     if pattern.search(text):
         return True
     port = _PORTS.get(word)
@@ -318,6 +337,12 @@ def _joined(pattern: str) -> str:
 
 def _values(event: Event, what: str, names: Sequence[str]) -> list[str]:
     """The values of the first column that has one; addresses also from a message."""
+    if what == "event ID" and event.event_id is not None:
+        return [str(event.event_id)]
+    if what == "level" and event.verdict is not None and event.verdict.level:
+        return [event.verdict.level[:MAX_VALUE_CHARS]]
+    if what == "signature" and event.verdict is not None and event.verdict.name:
+        return [event.verdict.name[:MAX_VALUE_CHARS]]
     for name in names:
         if what == "host" and event.host and _SENDER.search(name):
             break  # the log names its host
@@ -352,16 +377,24 @@ def _is_column(pattern: re.Pattern[str], column: str) -> bool:
 _ACTION_COLUMNS = tuple(re.compile(rf"(?:{one})$") for one in _ACTIONS)
 
 
-def _outcome_of(event: Event, layout: _HeldBy) -> str:
+def outcome_of(event: Event, layout: HeldBy) -> str:
     """``allowed: accept``, ``blocked: deny`` or ``failed: allowed, 404``; "" if a record says none of these."""
     for name in layout.actions:
         value = event.fields[name]
+        if name in layout.errors and value.lower() not in _NO_ERRORS:
+            return f"{'blocked' if _REFUSES.search(value) else 'error'}: {value[:60]}"
         if _BLOCKED.search(value) or _is_error(value):
             return f"blocked: {value[:60]}"
         if _ALLOWED.search(value):
             status = next((code for one in layout.actions if _is_error(code := event.fields[one])), "")
             return f"failed: {value[:60]}, {status}" if status else f"allowed: {value[:60]}"
-    return ""
+    return "allowed: no error code" if event.service == "cloudtrail" else ""  # it has one if a call fails
+
+
+_NO_ERRORS = frozenset({"", "-", "0", "none", "null", "success", "ok"})
+_REFUSES = re.compile(
+    r"denied|unauthori[sz]ed|forbidden|not ?authori[sz]ed|accessdenied|expiredtoken|invalidclient", re.IGNORECASE
+)
 
 
 def _is_error(value: str) -> bool:
@@ -376,7 +409,7 @@ MAX_MESSAGE_CHARS = 2_000
 _RUN_COUNT = re.compile(r"\brun count:? (\d{1,9})\b")
 
 
-def _add_amounts(group: _RecordGroup, event: Event, layout: _HeldBy) -> None:
+def _add_amounts(group: _RecordGroup, event: Event, layout: HeldBy) -> None:
     for name in layout.sums:
         value = event.fields[name]
         if len(value) <= MAX_NUMBER_CHARS and value.replace(".", "", 1).isdecimal():

@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import islice, takewhile
 from pathlib import Path
 
 from svc.assistant.turn import Exchange
@@ -21,16 +21,15 @@ _ASSIST = r"Software\Microsoft\Windows\CurrentVersion\Explorer\UserAssist\{CEBFF
 
 @dataclass(frozen=True)
 class Pair:
-    """A file, the questions of a session about it, and what the last answer must and must not say."""
+    """Files, the questions of a session about them, and what the last answer must and must not say."""
 
-    name: str
-    content: bytes
+    files: tuple[tuple[str, bytes], ...]
     questions: tuple[str, ...]
     says: tuple[str, ...]
     never: str
 
     def __str__(self) -> str:
-        return f"{self.name}: {' > '.join(self.questions)}"
+        return f"{', '.join(name for name, _ in self.files)}: {' > '.join(self.questions)}"
 
 
 def _user_hive() -> bytes:
@@ -89,20 +88,29 @@ _MADE: dict[str, Callable[[], bytes]] = {
 
 
 def pairs_of(half: str) -> Iterator[Pair]:
-    """The pairs of one of the sets, by the name of its file."""
-    listed = tomllib.loads((Path(__file__).parent / f"{half}.toml").read_text(encoding="utf-8"))
+    """The pairs of one of the sets, by the name of its file; of ``nights.toml`` those with an even or an odd index."""
+    is_split = half.endswith("_nights")
+    pairs = _listed("nights" if is_split else half)
+    yield from islice(pairs, ("open_nights", "held_nights").index(half), None, 2) if is_split else pairs
+
+
+def _listed(name: str) -> Iterator[Pair]:
+    listed = tomllib.loads((Path(__file__).parent / f"{name}.toml").read_text(encoding="utf-8"))
     for one in listed["evidence"]:
-        content = _MADE[one["made"]]() if "made" in one else one["text"].encode()
+        if "files" in one:
+            files = tuple((name, text.encode()) for name, text in one["files"])
+        else:
+            files = ((one["name"], _MADE[one["made"]]() if "made" in one else one["text"].encode()),)
         for questions, says, never in one["pairs"]:
-            yield Pair(one["name"], content, tuple(questions.split(" > ")), tuple(says.split(" & ")), never)
+            yield Pair(files, tuple(questions.split(" > ")), tuple(says.split(" & ")), never)
 
 
 async def answered(pair: Pair) -> str:
-    """The last answer of a session that asks the questions; the file is attached with the first."""
+    """The last answer of a session that asks the questions; the files are attached with the first."""
     history: list[Exchange] = []
     text = ""
     for number, question in enumerate(pair.questions):
-        asked = await ask(question, (pair.name, pair.content, number > 0), history=history)
+        asked = await ask(question, *((*file, number > 0) for file in pair.files), history=history)
         sources = tuple(step.content for step in asked.steps if step.message_type is MessageType.SOURCE)
         history.append(Exchange(prompt=question, answer=asked.markdown, sources=sources))
         text = asked.markdown
@@ -112,8 +120,8 @@ async def answered(pair: Pair) -> str:
 def judged(pair: Pair, markdown: str) -> str:
     """What is wrong with an answer; "" if nothing is.
 
-    Only its first paragraph and the list below it count: they are what a person reads first. The list does not if the
-    paragraph says that the question cannot be answered.
+    Only its first paragraph and the list or table below it count: they are what a person reads first. The list does not
+    if the paragraph says that the question cannot be answered.
     """
     paragraphs = plain(markdown.partition("<details>")[0]).strip().split("\n\n")
     if paragraphs[0].startswith("*") and not paragraphs[0].startswith("**"):
@@ -121,7 +129,7 @@ def judged(pair: Pair, markdown: str) -> str:
     parts = list(takewhile(_OF_CLAUSE.match, paragraphs))
     paragraphs = [" ".join(parts), *paragraphs[len(parts) :]] if parts else paragraphs
     first = seen = paragraphs[0]
-    if len(paragraphs) > 1 and re.match(r"(?:-|\d\.) ", paragraphs[1]) and not _NOT_ANSWERED.search(first):
+    if len(paragraphs) > 1 and re.match(r"(?:-|\d\.|\|) ", paragraphs[1]) and not _NOT_ANSWERED.search(first):
         seen += paragraphs[1]
     first += paragraphs[1] if first.endswith((":", ":**")) and len(paragraphs) > 1 else ""
     missing = [one for one in pair.says if not re.search(one, seen, re.IGNORECASE)]
