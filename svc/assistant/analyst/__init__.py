@@ -52,7 +52,7 @@ from svc.assistant.findings import (
 )
 from svc.assistant.instruction_text.answer import distinct
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
-from svc.assistant.skills.events.asked.findings import AskedRecords, ChosenRecords
+from svc.assistant.skills.events.asked.findings import AskedRecords, ChosenRecords, FollowingRecords
 from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.spool import SpoolWriter, collected
 from svc.assistant.turn import Answer, Assistant, Exchange, Step, ToolCluster, Turn, WorkerLoad
@@ -511,7 +511,9 @@ class _Outcomes(msgspec.Struct, frozen=True):
 def _account(plan: Plan, results: Sequence[SkillResult]) -> _Outcomes:
     examined = _examined(results)
     everything = collected(*(result.findings for result in examined))
-    findings = collected(one for one in everything if not isinstance(one.facts, AskedRecords | ChosenRecords))
+    findings = collected(
+        one for one in everything if not isinstance(one.facts, AskedRecords | ChosenRecords | FollowingRecords)
+    )
     particulars = clause_answers(plan, examined, everything) if examined else {}
     contract = contract_of(
         results, plan.clauses, list(particulars.values()), plan.files, plan.unread, has_paste=plan.has_paste

@@ -19,6 +19,7 @@ from svc.assistant.analyst.questions.chosen_answers import chosen_answer
 from svc.assistant.analyst.questions.comparisons import comparison_answer
 from svc.assistant.analyst.questions.event_answers import TARGET_NOT_STATED, event_answer
 from svc.assistant.analyst.questions.event_subjects import EventSubject
+from svc.assistant.analyst.questions.following import following_answer
 from svc.assistant.analyst.questions.indicator_lists import indicator_list
 from svc.assistant.analyst.questions.inputs import both_answer, inputs_answer
 from svc.assistant.analyst.questions.levels import level_answer
@@ -225,7 +226,8 @@ def of_form(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None
     ):
         return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
     told = (
-        chosen_answer(text, findings)
+        following_answer(text, findings)
+        or chosen_answer(text, findings)
         or mail_answer(text, findings)
         or order_answer(text, findings)
         or comparison_answer(text, findings)

@@ -28,6 +28,7 @@ from svc.assistant.analyst.matching import (
 from svc.assistant.analyst.questions.comparisons import comparison_of
 from svc.assistant.analyst.questions.conditions import CONDITIONS, conditioned, encoded_conditions, is_strict
 from svc.assistant.analyst.questions.event_answers import asks_about_events
+from svc.assistant.analyst.questions.following import FOLLOWING, following_question, following_questions
 from svc.assistant.analyst.questions.orders import order_of
 from svc.assistant.analyst.questions.record_questions import RECORDS, encoded, record_questions
 from svc.assistant.analyst.questions.states import asks_state, is_negated, is_polar
@@ -241,6 +242,13 @@ def records_of(text: str, language: str) -> dict[str, str]:
     if is_foreign(language):
         return {}  # records are searched for the question's own words, and its question words are English
     pieces = [" ".join(text[start:stop].split())[:CLAUSE_CHARS] for start, stop in pieces_of(text)]
+    if following := following_questions(pieces):
+        return {FOLLOWING: following} | _records_of([one for one in pieces if following_question(one) is None])
+    return _records_of(pieces)
+
+
+def _records_of(pieces: Sequence[str]) -> dict[str, str]:
+    """The options with what clauses ask of records, and with the conditions that these must fulfil."""
     chosen = conditioned(pieces)
     strict = {clause for clause, one in chosen if is_strict(one)}
     asked = [one for one in record_questions(pieces) if one.clause not in strict]
@@ -280,6 +288,8 @@ def make_plan(question: Question) -> Plan:
         skills = _by_content(question)
     if _is_about_events(question, named):
         skills = _with_events(skills, question)
+    if FOLLOWING in question.options:
+        skills = _with_logins(skills, question)
     is_bare = not (skills or unsupported or question.files or has_paste(question))
     if is_bare and GENERAL.search(question.glossed) and may_describe(question.text) and describes(question.text):
         lookup = skill_named(_LOOKUP)
@@ -307,6 +317,8 @@ def _is_about_events(question: Question, named: Sequence[SkillCandidate]) -> boo
     names = {one.skill.name for one in named}
     if _LOGINS in names and names <= {_LOGINS, EVENTS} and not _has_sides(question):
         return any(file.label not in _LOGIN_TEXTS for file in _current(question.files, question))
+    if FOLLOWING in question.options:
+        return any(file.label not in _LOGIN_TEXTS for file in _current(question.files, question))
     is_asked = RECORDS in question.options or tactic_of(question.text) is not None
     return is_asked or asks_about_events(question.glossed)
 
@@ -314,6 +326,14 @@ def _is_about_events(question: Question, named: Sequence[SkillCandidate]) -> boo
 def _has_sides(question: Question) -> bool:
     """Whether a question compares two things, or asks for their order: each is looked for in the records."""
     return order_of(question.text) is not None or comparison_of(question.text) is not None
+
+
+def _with_logins(skills: Sequence[PlannedSkill], question: Question) -> list[PlannedSkill]:
+    """The plan of a question for what came after a login: it is looked for in texts with logins by their skill."""
+    texts = [file for file in _current(question.files, question) if file.label in _LOGIN_TEXTS]
+    if not texts or _LOGINS in question.disabled:
+        return list(skills)
+    return merged(skills, [_plan_skill(skill_named(_LOGINS), texts, question, "what came after a login is asked for")])
 
 
 _TABLES = frozenset({"csv", "tsv", "jsonl", "json"})

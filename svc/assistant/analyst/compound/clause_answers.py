@@ -41,7 +41,7 @@ from svc.assistant.analyst.questions.event_answers import is_plain
 from svc.assistant.analyst.questions.record_questions import measured_by
 from svc.assistant.findings import AnyFinding, kind_of, with_facts
 from svc.assistant.sigma.engine import Rule
-from svc.assistant.skills.events.asked.findings import AskedRecords, ChosenRecords
+from svc.assistant.skills.events.asked.findings import AskedRecords, ChosenRecords, FollowingRecords
 from svc.assistant.skills.events.findings import EventsSummary
 from svc.assistant.spool import collected, of_kind
 from svc.assistant.workers.mentions import mentioning_lines
@@ -57,7 +57,9 @@ def clause_answers(
         examined: What was examined for it.
         everything: All that was found in it, with the records that the question asks for.
     """
-    findings = collected(one for one in everything if not isinstance(one.facts, AskedRecords | ChosenRecords))
+    findings = collected(
+        one for one in everything if not isinstance(one.facts, AskedRecords | ChosenRecords | FollowingRecords)
+    )
     read_as = _read_as(examined, everything)
     searched = render.searched(examined)
     rules, events = matchable_rules(findings)
@@ -115,7 +117,9 @@ def _from_records(
     """What the records tell of a clause that no finding answers, or else that they do not state it."""
     is_log = all(result.skill.name == EVENTS for result in examined)
     absent = of_absent(clause, findings) if is_log else None
-    of_findings = [one for one in findings if not isinstance(one.facts, AskedRecords | ChosenRecords)]
+    of_findings = [
+        one for one in findings if not isinstance(one.facts, AskedRecords | ChosenRecords | FollowingRecords)
+    ]
     nobody = of_account(clause, of_findings)
     if open_answer is not None and open_answer.is_mention:
         open_answer = nobody or open_answer

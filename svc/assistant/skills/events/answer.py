@@ -23,7 +23,7 @@ from svc.assistant.skills.events.activity_findings import (
     UnusualLogin,
 )
 from svc.assistant.skills.events.answer_tables import period_zone, position, technique_words, time_words
-from svc.assistant.skills.events.asked.findings import AskedRecords, ChosenRecords
+from svc.assistant.skills.events.asked.findings import AskedRecords, ChosenRecords, FollowingRecords
 from svc.assistant.skills.events.findings import (
     CloudCall,
     CloudIdentity,
@@ -390,7 +390,7 @@ _FACTS = (
     BeaconSearch, DeniedTraffic, ProductAlert, RemoteAccess, LogGap, WebClient, UnixChange, NetworkSummary,
     ProxySummary,
     CloudCall, CloudLogin, CloudRefusals, CloudIdentity, WebSummary, UnixSummary, EventTactics, ProcessTree, RareValue,
-    Timeline, EventsSummary, AskedRecords, ChosenRecords,
+    Timeline, EventsSummary, AskedRecords, ChosenRecords, FollowingRecords,
 )  # fmt: skip
 _EVENTS = words(r'^\s*[\[{].*"(?:EventID|EventId|event_id|winlog|winlog\.event_id)"\s*:', r"<Event xmlns=")
 _CLAIMED = frozenset(
@@ -441,7 +441,7 @@ SECTION = Section(
             r"(?:.{0,255}[._-])?(?:access|error|audit|syslog|messages|cloudtrail|u_ex\d{1,20})(?:[._-].{0,255})?\.(?:gz|bz2|xz|zst)",
             r".{1,255}\.(?:jsonl|ndjson|csv|tsv|evtx)\.bz2",  # its first block is longer than what is looked into
         ),
-        takes=OPTIONS | {"records", "conditions"},
+        takes=OPTIONS | {"records", "conditions", "following"},
         covers=frozenset({"indicators", "behaviours"}),
     ),
     verdict=verdict,

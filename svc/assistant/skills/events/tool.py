@@ -21,6 +21,7 @@ from svc.assistant.sigma.engine import EngineSoFar, Hit, RuleEngine
 from svc.assistant.sigma.event import Event
 from svc.assistant.sigma.tables import load_rules
 from svc.assistant.skills.events.asked.chosen import ChosenCollector, conditions_in
+from svc.assistant.skills.events.asked.following import FollowingCollector, following_in
 from svc.assistant.skills.events.asked.plain_tables import counted_rows
 from svc.assistant.skills.events.asked.records import AskedCollector, RecordQuestion
 from svc.assistant.skills.events.beaconing import BeaconSeries
@@ -62,6 +63,7 @@ def inspect(
     outside: str = "",
     records: str = "",
     conditions: str = "",
+    following: str = "",
 ) -> Iterator[ToolEvent]:
     """Yield findings about an event log, or one Gap if its format is not supported.
 
@@ -74,13 +76,14 @@ def inspect(
         outside: ``yes`` to count all other events instead.
         records: Questions about the records, as JSON (``RecordQuestion``).
         conditions: Questions whose conditions records must fulfil exactly, as JSON (``RecordConditions``).
+        following: Questions for what came after a login, as JSON (``FollowingQuestion``).
     """
     part = part_of(content)
     log = part.begin()
     if log is None:
         yield Progress(text=f"reading {source}")
     found = reader_of(content)
-    collectors = _collectors(records, conditions)
+    collectors = _collectors(records, conditions, following)
     if found is None:
         yield from counted_rows(content, collectors, Place(source, has_records=False)) or _not_examined(content)
         return
@@ -106,13 +109,17 @@ def inspect(
     yield log.coverage(window.left_out)
 
 
-_Collectors = Sequence[AskedCollector | ChosenCollector]
+_Collectors = Sequence[AskedCollector | ChosenCollector | FollowingCollector]
 
 
-def _collectors(records: str, conditions: str) -> _Collectors:
+def _collectors(records: str, conditions: str, following: str) -> _Collectors:
     """What collects the records that the question is about."""
     asked = msgspec.json.decode(records, type=list[RecordQuestion]) if records else []
-    return [*map(AskedCollector, asked), *(ChosenCollector(clause, one) for clause, one in conditions_in(conditions))]
+    return [
+        *map(AskedCollector, asked),
+        *(ChosenCollector(clause, one) for clause, one in conditions_in(conditions)),
+        *map(FollowingCollector, following_in(following)),
+    ]
 
 
 def read_events(content: BinaryIO) -> Iterator[Event | Gap]:

@@ -29,6 +29,7 @@ from svc.assistant.log_readers.order import TimeOrder
 from svc.assistant.log_readers.parts import part_of
 from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
 from svc.assistant.skills.events.asked.chosen import ChosenCollector, conditions_in
+from svc.assistant.skills.events.asked.following import FollowingCollector, following_in
 from svc.assistant.skills.events.evidence import Place
 from svc.assistant.skills.histogram import Activity
 from svc.assistant.skills.logins.accepted import LoginDeviation, LoginRow
@@ -68,6 +69,7 @@ def inspect(
     outside: str = "",
     question: str = "",
     conditions: str = "",
+    following: str = "",
 ) -> Iterator[ToolEvent]:
     """Yield findings about the logins in an auth.log.
 
@@ -80,6 +82,7 @@ def inspect(
         outside: ``yes`` to count all other lines instead.
         question: The question, which decides what the verdict says first.
         conditions: Questions for the logins that fulfil conditions exactly, as JSON (``RecordConditions``).
+        following: Questions for what came after a login, as JSON (``FollowingQuestion``).
     """
     part = part_of(content)
     found = part.begin()
@@ -90,6 +93,7 @@ def inspect(
         found.counts.asked = tuple(
             ChosenCollector(clause, one) for clause, one in conditions_in(conditions) if one.logins
         )
+        found.following = tuple(map(FollowingCollector, following_in(following)))
     order, counts, read, window = TimeOrder(content, found.count), found.counts, found.lines, found.window
     if order.is_backwards:
         yield Progress(text=f"{source} is in reverse order (newest line first); reading it from its end")
@@ -122,7 +126,7 @@ def inspect(
         yield _source_finding(tally, worst, source)
     for _, tally in ranked(counts.accounts, limit=counts.max_names + 1):
         yield _account_finding(tally, counts, worst, source)
-    for collector in counts.asked:
+    for collector in (*counts.asked, *found.following):
         yield from collector.findings(Place(source, has_records=False))
     yield from _gaps(counts, found.reader)
     if window.lacks_day:

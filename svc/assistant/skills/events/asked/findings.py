@@ -103,6 +103,37 @@ class RecordConditions(msgspec.Struct, frozen=True, kw_only=True):
     is_grouped: bool = False
 
 
+class FollowingRecords(Facts, frozen=True, kw_only=True, tag="following_records"):
+    """What was recorded after a login; the evidence is the login, then records of it, then others."""
+
+    clause: str
+    """The words of the question."""
+    names: list[str]
+    """The account or the address that the question names for the login."""
+    total: int
+    """Records that were read."""
+    accepted: int
+    """Accepted logins among them."""
+    is_found: bool
+    """Whether one of these is the login that the question means."""
+    account: str
+    source: str
+    failures: int
+    """Failed logins of its source or of its account before it."""
+    first: str | None
+    """The time of the login."""
+    last: str | None
+    """The time of the last record after it."""
+    own: int
+    """Records after it that name its account or its source, and are about more than sessions."""
+    own_shown: int
+    """How many of these are in the evidence."""
+    others: int
+    """Other records after it."""
+    sessions: int
+    """Records after it that are about logins and sessions alone."""
+
+
 class ChosenRecords(Facts, frozen=True, kw_only=True, tag="chosen_records"):
     """The records that fulfil the conditions of a clause."""
 

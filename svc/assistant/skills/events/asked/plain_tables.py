@@ -10,12 +10,13 @@ from svc.assistant.findings import Coverage, ToolEvent
 from svc.assistant.log_readers.tables.reader import records_of
 from svc.assistant.sigma.event import Event
 from svc.assistant.skills.events.asked.chosen import ChosenCollector
+from svc.assistant.skills.events.asked.following import FollowingCollector
 from svc.assistant.skills.events.asked.records import AskedCollector
 from svc.assistant.skills.events.evidence import Place
 
 
 def counted_rows(
-    content: BinaryIO, collectors: Sequence[AskedCollector | ChosenCollector], place: Place
+    content: BinaryIO, collectors: Sequence[AskedCollector | ChosenCollector | FollowingCollector], place: Place
 ) -> list[ToolEvent]:
     """Return the rows that the collectors choose, and how many were read; nothing if there are none."""
     total = 0
