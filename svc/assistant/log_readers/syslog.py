@@ -34,6 +34,17 @@ _SERVICES = {
     "passwd": "auth", "chpasswd": "auth", "gpasswd": "auth", "systemd-logind": "auth", "polkitd": "auth",
     "pkexec": "auth", "gdm-password": "auth", "guacd": "guacamole", "clamd": "clamav", "freshclam": "clamav",
 }  # fmt: skip
+_COMMANDS = {
+    "sudo": (
+        re.compile(
+            r" {0,20}(?P<by>[^ ]{1,300}) : (?:TTY=[^;]{1,300} ; )?PWD=[^;]{0,1000}; USER=(?P<user>[^ ;]{1,300}) ;"
+            r"(?: (?:GROUP|TSID|ENV)=[^;]{0,1000} ;){0,3} COMMAND=(?P<command>.+)"
+        ),
+        "/usr/bin/sudo",
+    ),
+    "cron": (re.compile(r"\((?P<user>[^)]{1,300})\) CMD \((?P<command>.+)\) *\Z"), "/usr/sbin/cron"),
+}
+"""Lines about a command that was run: sudo's, as ``sudoers(5)`` gives it without what was refused, and cron's."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _JOURNAL_FIELDS = {
     "_EXE": "exe", "_COMM": "comm", "_CMDLINE": "CommandLine", "_UID": "uid", "_SYSTEMD_UNIT": "unit",
@@ -89,6 +100,8 @@ def _syslog_event(header: tuple[str, re.Match[str]], line: str, number: int, off
     if found["pid"] and found["pid"] != "-":
         fields["pid"] = found["pid"]
     event = _event(number, offset, line, in_utc(time), found["host"], fields)
+    if _add_command(event):
+        return event
     told = firewall_message(fields["program"], fields["message"])
     if told is not None:
         event.category, event.product = told.category, told.product
@@ -97,6 +110,20 @@ def _syslog_event(header: tuple[str, re.Match[str]], line: str, number: int, off
         event.category, event.product, event.service = "dns_query", asked.product, "dns"
         event.fields |= asked.fields
     return event
+
+
+def _add_command(event: Event) -> bool:
+    """Make a line of sudo or cron about a command a process creation; returns whether it is one."""
+    pattern, parent = _COMMANDS.get(event.service, (None, ""))
+    found = pattern.match(event.fields["message"]) if pattern is not None else None
+    if found is None:
+        return False
+    command = found["command"].strip()
+    event.category = "process_creation"
+    event.fields |= {"CommandLine": command, "User": found["user"], "ParentImage": parent}
+    if command.startswith("/"):
+        event.fields["Image"] = command.partition(" ")[0]
+    return True
 
 
 def _event(number: int, offset: int, line: str, time: str, host: str, fields: dict[str, str]) -> Event:
@@ -170,4 +197,6 @@ def _journal_event(line: str, number: int, offset: int) -> Event | None:
         if isinstance(value := entry.get(name), str):
             fields[mine] = value[:MAX_MESSAGE_CHARS]
     host = entry.get("_HOSTNAME")
-    return _event(number, offset, line, journal_time(entry), host if isinstance(host, str) else "", fields)
+    event = _event(number, offset, line, journal_time(entry), host if isinstance(host, str) else "", fields)
+    _add_command(event)
+    return event

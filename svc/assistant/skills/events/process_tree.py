@@ -22,6 +22,7 @@ MAX_NODES = 60  # of one tree: flagged processes with their ancestors and childr
 MAX_DEPTH = 40
 MAX_COMMAND_CHARS = 500
 SAME_SECONDS = 2.0
+_WITHOUT_PROCESS_IDS = frozenset({"sudo", "cron"})  # their lines name commands
 _NO_GUIDS = ("", "-", "{00000000-0000-0000-0000-000000000000}", "00000000-0000-0000-0000-000000000000")
 
 
@@ -62,7 +63,7 @@ class ProcessTreeBuilder:
 
     def add(self, event: Event) -> None:
         """Add a node if the event is the start of a process."""
-        if event.category != "process_creation":
+        if event.category != "process_creation" or event.service in _WITHOUT_PROCESS_IDS:
             return
         fields = event.fields
         host, pid, image = event.host.partition(".")[0].lower(), fields.get("ProcessId", ""), fields.get("Image", "")

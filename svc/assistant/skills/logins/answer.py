@@ -9,6 +9,7 @@ from svc.assistant.log_readers.login_counting import LoginPattern
 from svc.assistant.log_readers.shown_times import time_words, zone_words, zoned
 from svc.assistant.log_readers.time_window import OPTIONS
 from svc.assistant.skills.answer_parts import Fold
+from svc.assistant.skills.events.asked.findings import ChosenRecords, FollowingRecords
 from svc.assistant.skills.logins.findings import (
     AuthAccount,
     AuthSource,
@@ -205,7 +206,7 @@ SECTION = Section(
         input=InputKind.LINES,
         title="Logins",
         can="show who logged in (auth.log), which accounts were attacked, from where, and whether it succeeded",
-        facts=(AuthSource, AuthAccount, AuthSuccess, AuthUnusual, AuthSummary),
+        facts=(AuthSource, AuthAccount, AuthSuccess, AuthUnusual, AuthSummary, ChosenRecords, FollowingRecords),
         strong=words(*LOGIN_QUESTIONS),
         weak=words(r"\bauth(?:\.log\b|\w* logs?\b)", r"\blog-?ins?\b", r"\bsshd?\b", r"\bsuccess(?:ful)? log"),
         content=_LINES,

@@ -20,11 +20,13 @@ MAX_EVIDENCE = 5  # records per rule
 MAX_HOSTS = 20
 MAX_GROUPS = 50
 MAX_TITLE_CHARS = 60  # of the values in a title
+COMMAND_SERVICES = frozenset({"sudo", "cron"})  # their lines state commands
 RANK = {severity: place for place, severity in enumerate(Severity)}
 """Position of each severity, the most severe first."""
 
 REFUSED = frozenset(["400", "401", "403", "404", "405", "406", "410", "414", "429", "444"])
 """Answers of a web server by which an attack cannot have worked."""
+_WHY_COMMAND = "An administrator may have given the command."
 _WHY_REFUSED = "The server refused every one of these requests."
 
 
@@ -36,6 +38,7 @@ class _RuleMatches:
         "actors",
         "episodes",
         "hosts",
+        "logged_commands",
         "milder",
         "refused",
         "rule",
@@ -47,7 +50,7 @@ class _RuleMatches:
         self.span = Span(limit=MAX_EVIDENCE)
         self.hosts: set[str] = set()
         self.actors = Actors()
-        self.refused = 0
+        self.refused = self.logged_commands = 0
         self.milder: dict[Milder | None, int] = {}
         self.episodes: list[Episode] = []
         self._severe: list[Event] = []
@@ -59,6 +62,7 @@ class _RuleMatches:
         self._severity = min(self._severity, hit.rule.severity, key=RANK.__getitem__)
         self._techniques.update(hit.rule.techniques)
         self.refused += hit.event.fields.get("sc-status", "") in REFUSED
+        self.logged_commands += hit.event.service in COMMAND_SERVICES
         if hit.episode is None:
             why = milder(self.rule, hit.event)
             self.milder[why] = self.milder.get(why, 0) + 1
@@ -109,11 +113,12 @@ class _RuleMatches:
     def severity(self) -> Severity:
         """The worst of its hits, but limited if no event was as bad as its action.
 
-        Medium at most if a web server refused every request, because each host on the Internet has those; low at most
-        if every action failed or made something safer.
+        Medium at most if a web server refused every request, because each host on the Internet has those, and if sudo
+        or cron logged every command, because administrators give the same ones; low at most if every action failed or
+        made something safer.
         """
         limit = Severity.CRITICAL
-        if self.refused == self.span.count:
+        if self.span.count in (self.refused, self.logged_commands):
             limit = Severity.MEDIUM
         elif self.milder and None not in self.milder:
             limit = Severity.LOW
@@ -124,7 +129,10 @@ class _RuleMatches:
         """The rule's description, and why its severity is limited."""
         if self.severity is self._severity:
             return self.rule.description
-        reasons = [_WHY_REFUSED] if self.refused == self.span.count else [why.value for why in self.milder if why]
+        if self.span.count in (self.refused, self.logged_commands):
+            reasons = [_WHY_REFUSED if self.refused else _WHY_COMMAND]
+        else:
+            reasons = [why.value for why in self.milder if why]
         return " ".join([self.rule.description, *reasons])
 
 
