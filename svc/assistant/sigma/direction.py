@@ -1,4 +1,4 @@
-"""Whether the changes that an audit log's event states make something safer, whatever the product and the setting.
+"""Whether the changes that an audit log's event states make something safer or weaker, whatever the product.
 
 A setting has a direction by its name: what requires, restricts or protects is safer when it is on; what shares, opens
 or exempts is safer when it is off. Values before and after decide first, then the new value alone, then the action's
@@ -153,6 +153,22 @@ def is_safer(fields: Mapping[str, str], *, is_about_settings: bool = True) -> bo
         return bool(_REMOVED.search(action) and _LOOPHOLES.search(action))
     stated = list(_of_new_values(fields))
     return all(stated) if stated else _turns_safer(action)
+
+
+def is_looser(fields: Mapping[str, str]) -> bool:
+    """Whether an event states a setting before and after, and its name says that it protected more before.
+
+    Only switches and lengths count: of words such as roles, the stronger one need not be the more open one.
+    """
+    return any(_is_looser(change, fields) for change in changes(fields))
+
+
+def _is_looser(change: Change, fields: Mapping[str, str]) -> bool:
+    old, new = _clean(change.before), _clean(change.after)
+    is_switch = (old in ON and new in OFF) or (old in OFF and new in ON)
+    if not old or not new or not (is_switch or (_amount(old) and _amount(new))):
+        return False
+    return is_safer_value(_name_of_change(change, fields), change.after, change.before)
 
 
 def polarity(name: str) -> int:
