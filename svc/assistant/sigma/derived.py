@@ -4,7 +4,7 @@
 address, ``bytes_sent`` what the source sent, ``query_domain`` the registered domain of a DNS name, ``host_account`` the
 computer account of the host that logged the event, ``action_words``
 what an audit log's event says was done (``action_words.py``), ``direction`` is "looser" if it states a setting that
-protects less than before (``direction.py``). An event's own field of that name wins.
+is looser than before (``direction.py``). An event's own field of that name wins.
 """
 
 from __future__ import annotations

@@ -156,17 +156,15 @@ def is_safer(fields: Mapping[str, str], *, is_about_settings: bool = True) -> bo
 
 
 def is_looser(fields: Mapping[str, str]) -> bool:
-    """Whether an event states a setting before and after, and its name says that it protected more before.
+    """Whether an event states that a session or key lives longer, or that a minimum was lowered.
 
-    Only switches and lengths count: of words such as roles, the stronger one need not be the more open one.
+    Switches do not count: rules look for what is turned off, and what is opened is often ordinary work.
     """
     return any(_is_looser(change, fields) for change in changes(fields))
 
 
 def _is_looser(change: Change, fields: Mapping[str, str]) -> bool:
-    old, new = _clean(change.before), _clean(change.after)
-    is_switch = (old in ON and new in OFF) or (old in OFF and new in ON)
-    if not old or not new or not (is_switch or (_amount(old) and _amount(new))):
+    if not _amount(_clean(change.before)) or not _amount(_clean(change.after)):
         return False
     return is_safer_value(_name_of_change(change, fields), change.after, change.before)
 

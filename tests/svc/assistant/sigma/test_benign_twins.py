@@ -197,8 +197,6 @@ CASES: list[tuple[Source, Fields, Fields]] = [
     (ZOOM, {"category_type": "Recording", "action": "Download"}, {"category_type": "Recording", "action": "Delete"}),
     (("acme", "audit"), {"Action": "edited", "new_session_timeout": "720", "previous_session_timeout": "30"},
      {"Action": "edited", "new_session_timeout": "30", "previous_session_timeout": "720"}),
-    (("acme", "audit"), {"Action": "edited", "d.change": "allow_forking", "d.from": "false", "d.to": "true"},
-     {"Action": "edited", "d.change": "allow_forking", "d.from": "true", "d.to": "false"}),
     (AUTH0, {"data.description": "Set the Multi-factor Authentication policies"},
      {"data.description": "Set the Multi-factor Authentication policies",
       "data.details.request.body": "all-applications"}),

@@ -131,13 +131,13 @@ def test_a_new_value_alone_counts_for_rules_about_settings_only():
     [
         ({"Action": "edit", "new_session_timeout": "720", "previous_session_timeout": "30"}, True),
         ({"Action": "edit", "new_session_timeout": "30", "previous_session_timeout": "720"}, False),
-        ({"Action": "branch_updated", "d.change": "allow_force_push", "d.from": "false", "d.to": "true"}, True),
-        ({"Action": "Update", "operation_detail": "Meetings - Waiting Room: from On to Off"}, True),
-        ({"Action": "Update", "operation_detail": "Meetings - Waiting Room: from Off to On"}, False),
+        ({"Action": "edit", "d.field": "Idle timeout", "d.new": "never", "d.old": "30 minutes"}, True),
+        ({"Action": "edit", "new_audit_log_retention": "30", "previous_audit_log_retention": "365"}, True),
+        ({"Action": "Update", "operation_detail": "Meetings - Waiting Room: from On to Off"}, False),
         ({"Action": "edit", "newValue": "dark", "oldValue": "light"}, False),
         ({"Action": "role_changed", "new_role": "member", "old_role": "guest"}, False),
         ({"Action": "edit", "new_session_timeout": "30"}, False),
     ],
 )
-def test_a_setting_that_protects_less_than_before_is_looser(fields: dict[str, str], expected: bool):
+def test_a_limit_that_was_extended_and_a_minimum_that_was_lowered_are_looser(fields: dict[str, str], expected: bool):
     assert is_looser(fields) is expected
