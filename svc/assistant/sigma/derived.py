@@ -3,7 +3,8 @@
 ``account`` and ``target_account`` are the actor and the account that is changed, ``source_address`` is the actor's
 address, ``bytes_sent`` what the source sent, ``query_domain`` the registered domain of a DNS name, ``host_account`` the
 computer account of the host that logged the event, ``action_words``
-what an audit log's event says was done (``action_words.py``). An event's own field of that name wins.
+what an audit log's event says was done (``action_words.py``), ``direction`` is "looser" if it states a setting that
+is looser than before (``direction.py``). An event's own field of that name wins.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from svc.assistant.sigma.action_words import action_words
+from svc.assistant.sigma.direction import is_looser
 from svc.assistant.sigma.event import Event
 
 if TYPE_CHECKING:
@@ -71,6 +73,10 @@ def _action_words(event: Event) -> str | None:
     return action_words(event.fields)
 
 
+def _direction(event: Event) -> str | None:
+    return "looser" if "Action" in event.fields and is_looser(event.fields) else None
+
+
 def _query_domain(event: Event) -> str | None:
     name = event.fields.get("QueryName") or event.fields.get("query") or ""
     return _suffixes().privatesuffix(name.rstrip(".").lower()[:255]) if name else None
@@ -83,6 +89,7 @@ _DERIVED: dict[str, Callable[[Event], str | None]] = {
     f"{PREFIX}bytes_sent": _bytes_sent,
     f"{PREFIX}host_account": _host_account,
     f"{PREFIX}action_words": _action_words,
+    f"{PREFIX}direction": _direction,
     f"{PREFIX}query_domain": _query_domain,
 }
 

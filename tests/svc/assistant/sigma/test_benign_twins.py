@@ -20,6 +20,7 @@ AGENTS, OSQUERY = ("sentinelone", "activities"), ("", "osquery")
 ANTHROPIC, OPENAI, KUBERNETES = ("anthropic", "activity"), ("openai", "audit"), ("kubernetes", "audit")
 SNOWFLAKE, DATABRICKS, FALCON = ("snowflake", "query_history"), ("databricks", "audit"), ("crowdstrike", "falcon")
 SALESFORCE, ZSCALER = ("salesforce", "setup_audit_trail"), ("zscaler", "admin_audit")
+AUTH0, AZURE = ("auth0", "tenant"), ("azure", "activitylogs")
 SSE = "requestParameters.ServerSideEncryptionConfiguration.Rule.ApplyServerSideEncryptionByDefault"
 IAM_CALL = {"eventSource": "iam.amazonaws.com", "userIdentity.type": "IAMUser", "sourceIPAddress": "192.0.2.9"}
 Source = tuple[str, str]
@@ -194,6 +195,18 @@ CASES: list[tuple[Source, Fields, Fields]] = [
      {"Action": 'Disabled permission "View All Data" in permission set Sales'}),
     (ZSCALER, {"action": "DELETE", "category": "NSS"}, {"action": "CREATE", "category": "NSS"}),
     (ZOOM, {"category_type": "Recording", "action": "Download"}, {"category_type": "Recording", "action": "Delete"}),
+    (("acme", "audit"), {"Action": "edited", "new_session_timeout": "720", "previous_session_timeout": "30"},
+     {"Action": "edited", "new_session_timeout": "30", "previous_session_timeout": "720"}),
+    (AUTH0, {"data.description": "Set the Multi-factor Authentication policies"},
+     {"data.description": "Set the Multi-factor Authentication policies",
+      "data.details.request.body": "all-applications"}),
+    (DUO_ADMIN, {"action": "update_admin_factor_restrictions", "description": '{"allowed_factors": "Text message"}'},
+     {"action": "update_admin_factor_restrictions", "description": '{"allowed_factors": "Duo push, WebAuthn"}'}),
+    (GITHUB, {"action": "org.oauth_app_access_approved"}, {"action": "org.oauth_app_access_requested"}),
+    (AZURE, {"operationName": "MICROSOFT.SECURITY/PRICINGS/WRITE",
+             "properties.requestbody.properties.pricingTier": "Free"},
+     {"operationName": "MICROSOFT.SECURITY/PRICINGS/WRITE",
+      "properties.requestbody.properties.pricingTier": "Standard"}),
 ]  # fmt: skip
 
 

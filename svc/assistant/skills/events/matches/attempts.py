@@ -16,9 +16,9 @@ from enum import StrEnum
 from svc.assistant.findings import Severity
 from svc.assistant.sigma.action_words import MAX_VALUE_CHARS, changes, is_closing
 from svc.assistant.sigma.condition import Check, Every, Node, Not, Some
+from svc.assistant.sigma.direction import is_safer
 from svc.assistant.sigma.engine import Rule
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.matches.direction import is_safer
 
 OUR_RULES = "The svc-jupyter maintainers"
 """The author of our rules; the level of others' rules is theirs."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from svc.assistant.skills.events.matches.direction import is_safer, is_safer_value, polarity
+from svc.assistant.sigma.direction import is_looser, is_safer, is_safer_value, polarity
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,25 @@ def test_a_direction_that_is_not_stated_is_not_safer(name: str, before: str, aft
             {"Action": "mfa", "new": '{"mfa": true, "updated_at": "2"}', "old": '{"mfa": false, "updated_at": "1"}'},
             True,
         ),
+        ({"Action": "DeleteExclusion"}, True),
+        ({"Action": "DeletePolicy"}, False),
+        ({"Action": "UpdateLogBucket", "bucket.retentionDays": "400"}, True),
+        ({"Action": "UpdateLogBucket", "bucket.retentionDays": "1"}, False),
+        ({"Action": "UpdateChat", "chat.retentionDays": "400"}, False),
+        (
+            {"Action": "protected_branch_updated", "d.change": "allow_force_push", "d.from": "true", "d.to": "false"},
+            True,
+        ),
+        (
+            {"Action": "SharingPolicyChanged", "P.Name": "GuestsEnabled", "P.OldValue": "True", "P.NewValue": "False"},
+            True,
+        ),
+        ({"Action": "set", "P.Name": "Guests\nMfa", "P.OldValue": "True\nFalse", "P.NewValue": "False\nTrue"}, True),
+        ({"Action": "set", "P.Name": "Guests\nMfa", "P.OldValue": "True\nTrue", "P.NewValue": "False\nFalse"}, False),
+        (
+            {"Action": "x", "P.Name": "InvitesFrom", "P.OldValue": '["everyone"]', "P.NewValue": '["adminsAndGuests"]'},
+            True,
+        ),
         ({"Action": "mfa", "new": '{"mfa": true, "guests": true}', "old": '{"mfa": false, "guests": false}'}, False),
     ],
 )
@@ -105,3 +124,20 @@ def test_a_new_value_alone_counts_for_rules_about_settings_only():
 
     assert is_safer(alone)
     assert not is_safer(alone, is_about_settings=False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"Action": "edit", "new_session_timeout": "720", "previous_session_timeout": "30"}, True),
+        ({"Action": "edit", "new_session_timeout": "30", "previous_session_timeout": "720"}, False),
+        ({"Action": "edit", "d.field": "Idle timeout", "d.new": "never", "d.old": "30 minutes"}, True),
+        ({"Action": "edit", "new_audit_log_retention": "30", "previous_audit_log_retention": "365"}, True),
+        ({"Action": "Update", "operation_detail": "Meetings - Waiting Room: from On to Off"}, False),
+        ({"Action": "edit", "newValue": "dark", "oldValue": "light"}, False),
+        ({"Action": "role_changed", "new_role": "member", "old_role": "guest"}, False),
+        ({"Action": "edit", "new_session_timeout": "30"}, False),
+    ],
+)
+def test_a_limit_that_was_extended_and_a_minimum_that_was_lowered_are_looser(fields: dict[str, str], expected: bool):
+    assert is_looser(fields) is expected

@@ -1,4 +1,4 @@
-"""Whether the changes that an audit log's event states make something safer, whatever the product and the setting.
+"""Whether the changes that an audit log's event states make something safer or weaker, whatever the product.
 
 A setting has a direction by its name: what requires, restricts or protects is safer when it is on; what shares, opens
 or exempts is safer when it is off. Values before and after decide first, then the new value alone, then the action's
@@ -153,6 +153,20 @@ def is_safer(fields: Mapping[str, str], *, is_about_settings: bool = True) -> bo
         return bool(_REMOVED.search(action) and _LOOPHOLES.search(action))
     stated = list(_of_new_values(fields))
     return all(stated) if stated else _turns_safer(action)
+
+
+def is_looser(fields: Mapping[str, str]) -> bool:
+    """Whether an event states that a session or key lives longer, or that a minimum was lowered.
+
+    Switches do not count: rules look for what is turned off, and what is opened is often ordinary work.
+    """
+    return any(_is_looser(change, fields) for change in changes(fields))
+
+
+def _is_looser(change: Change, fields: Mapping[str, str]) -> bool:
+    if not _amount(_clean(change.before)) or not _amount(_clean(change.after)):
+        return False
+    return is_safer_value(_name_of_change(change, fields), change.after, change.before)
 
 
 def polarity(name: str) -> int:
