@@ -9,6 +9,7 @@ from __future__ import annotations
 import html
 import random
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 
@@ -30,6 +31,9 @@ ORDINARY = 4
 MATTERS = frozenset([Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM])
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _IDENTIFIER = re.compile(r"\b(?:T\d{4}(?:\.\d{3})?|CVE-\d{4}-\d{4,})\b")
+_NUMBER = re.compile(r"(?<![\w.:/-])\d{1,3}(?:,\d{3})+(?![\w-])|(?<![\w.:/-])\d+(?:\.\d+)?(?![\w:/-]|\.\d)")
+_SEVERITY = re.compile(r"\b(?:critical|high|medium)\b(?! confidence)")
+ROUNDED = 0.051  # a figure may be rounded to a tenth
 _DENIAL = re.compile(r"\*{0,2}(?:No|Nothing|None)\b")
 _SHORTENED = re.compile(r"… \(\+[\d,]+ characters\)$|…$")
 _PIECES = re.compile(r"[<>]")  # of "Jo <jo@example.org>", whose parts are two fields
@@ -102,6 +106,51 @@ def test_techniques_and_vulnerabilities_are_those_of_a_finding(section: Section)
     for name, findings in samples(section.skill.name):
         known = set(_IDENTIFIER.findall("\n".join(texts(msgspec.to_builtins(findings)))))
         wrong += [(name, one) for one in _IDENTIFIER.findall(statements(section, findings)) if one not in known]
+    assert wrong == []
+
+
+def claims(section: Section, findings: Sequence[AnyFinding]) -> str:
+    """What the verdict and the facts claim in the project's words, without what they quote."""
+    return _CODE_SPAN.sub(" ", statements(section, findings))
+
+
+def numbers_of(findings: Sequence[AnyFinding]) -> set[float]:
+    """Every number that rows can give: values, counts of rows that share a value, sums, and distinct values."""
+    rows = msgspec.to_builtins(findings)
+    written = {float(one.replace(",", "")) for one in _NUMBER.findall("\n".join(texts(rows)))}
+    totals: Counter[str] = Counter()
+    shared: Counter[tuple[str, str]] = Counter()
+    sizes: set[float] = set()
+    for row in rows:
+        for name, value in [*row.items(), *row["facts"].items()]:
+            if isinstance(value, int | float):
+                totals[name] += value
+            if isinstance(value, list | dict):
+                sizes.add(float(len(value)))
+                totals[name] += len(value)
+            shared[name, repr(value)] += 1
+    different = Counter(name for name, _ in shared)
+    counted = {float(one) for counts in (totals, shared, different) for one in counts.values()}
+    return written | sizes | counted | {float(len(rows))}
+
+
+@every_section
+def test_a_number_is_a_value_or_a_count_of_rows(section: Section) -> None:
+    wrong = []
+    for name, findings in samples(section.skill.name):
+        known = numbers_of(findings)
+        stated = {float(one.replace(",", "")) for one in _NUMBER.findall(claims(section, findings))}
+        wrong += [(name, one) for one in stated if not any(abs(one - other) < ROUNDED for other in known)]
+    assert wrong == []
+
+
+@every_section
+def test_a_severity_is_that_of_a_row(section: Section) -> None:
+    wrong = []
+    for name, findings in samples(section.skill.name):
+        rows = "\n".join(texts(msgspec.to_builtins(findings))).casefold()
+        stated = set(_SEVERITY.findall(claims(section, findings)))
+        wrong += [(name, one) for one in stated if re.search(rf"\b{one}\b", rows) is None]
     assert wrong == []
 
 
