@@ -95,7 +95,8 @@ _ALARM = re.compile(
     r"(?:when|whenever|if|as soon as|once|on|about|for)\b"
 )
 _LOG_LINE = re.compile(
-    r"(?:\S{1,40} ){0,4}?(?:(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)[:\]]? (?:[\w.-]{1,40}: )?[\w(\"\[]|"
+    r"(?:\S{1,40} ){0,4}?(?:(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)[:\]]? "
+    r"(?:[\w.-]{1,40}: )?[\w(\"\[]|"
     r"[\w./-]{1,40}\[\d{1,7}\]: )"
 )
 _PROGRAM = re.compile(r"[\w-]{1,30}\.(?:exe|dll|sys) |[a-z]{3,12}(?:32|64) ", re.IGNORECASE)

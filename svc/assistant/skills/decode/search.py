@@ -74,8 +74,8 @@ NARROW_FORMS = frozenset(
 )
 """Readings whose form hardly any text has by chance: if they give text, a guess at the layer itself comes late."""
 NARROW_DELAY = 0.5
-LONG_NARROW_DELAY, LONG_BYTES = 1.2, 8_000
-"""The same for a long layer, on which each guess costs what many strict readings do."""
+LONG_DELAY, LONG_BYTES = 0.6, 8_000
+"""For a long layer, on which each guess costs what many strict readings of shorter layers do."""
 ESCAPE_CHARS = 2.8  # in which escapes write a character, at least: =41, %41
 INSIDE = " inside it"  # after the name of a reading of a part of a layer
 INNER_COST = 0.04
@@ -86,7 +86,7 @@ LEAST_KEYED_BYTES = 12  # of what a key is looked for: in fewer bytes some key a
 TO_BYTES = frozenset({"hex", "hex dump", "Base64", "Base64 (URL alphabet)", "Base32", "Base85", "Ascii85", "Base58"})
 """Readings whose result may be encrypted; with a small key it is text still."""
 LONG_KEY = "XOR with the key"
-SHORT_GUESS_BYTES, SHORT_GUESS_WORDS = 30, 0.4
+SHORT_GUESS_BYTES, SHORT_GUESS_WORDS = 30, 0.3
 """Of a guessed result this short, which some key or shift always gives, so much of the letters must be known words."""
 GUESSED_BYTES = 5  # that a result needs for each guess: in short data some key always gives a word
 
@@ -135,8 +135,8 @@ def best_chain(part: EncodedPart, budget: int) -> tuple[tuple[Reading, ...], int
                 heapq.heappush(queue, (entry[0], next(order), child, entry[1]))
         later = _next_phase(node, phase)
         if later is not None and (later is not Phase.RARE_GUESS or part.is_whole or part.declared is not None):
-            late = LONG_NARROW_DELAY if len(node.data) > LONG_BYTES else NARROW_DELAY
-            delay = PHASE_DELAYS[later] - PHASE_DELAYS[phase] + late * has_narrow_form
+            delay = PHASE_DELAYS[later] - PHASE_DELAYS[phase] + NARROW_DELAY * has_narrow_form
+            delay += LONG_DELAY * (len(node.data) > LONG_BYTES)
             heapq.heappush(queue, (priority + delay, next(order), node, later))
         is_clear = best.plausibility >= CLEAR and bool(best.steps) and best.data in expanded
         if is_clear and (not queue or queue[0][0] > _done_at(best)):
