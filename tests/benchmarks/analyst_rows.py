@@ -38,6 +38,7 @@ from tests.support.attack_sentences import (
     Half,
     dense,
     docstrings,
+    everyday,
     fields,
     generated_harmless,
     generated_reports,
@@ -47,17 +48,20 @@ from tests.support.attack_sentences import (
     prose_reported,
     registers,
     reported,
+    varied_reported,
 )
 from tests.support.attack_sentences.machine import documented
 from tests.support.mail_variety.build import hard_ham, lures
 from tests.support.mail_variety.messy import messy_ham, messy_lures
 from tests.support.mail_variety.structures import structured
+from tests.support.plain_texts import plain_texts
 from tests.support.script_variety import obfuscated
 from tests.support.windows_hosts.measuring import Named, findings_of, named, severe, verdict_of
 from tests.support.windows_hosts.reading import scenarios
 from tests.svc.assistant.skills.attack_mapping.test_gates import named as named_of_sentence
 from tests.svc.assistant.skills.attack_mapping.test_gates import share_named
 from tests.svc.assistant.skills.cvss.test_estimate import entries, estimated, score_of
+from tests.svc.assistant.skills.decode.test_tool import parts as parts_of_text
 from tests.svc.assistant.skills.decode.test_tool import solved
 from tests.svc.assistant.skills.indicators import test_defanged
 from tests.svc.assistant.skills.pcap.attacks_held import HELD
@@ -174,6 +178,19 @@ def register_sentences(half: Half) -> Measured:
     return Measured(len(sentences), share_named(sentences), 0)
 
 
+def everyday_sentences(half: Half) -> Measured:
+    """Sentences of many registers, written without regard to the words of techniques, that get one."""
+    return Measured(len(everyday(half)), share_named(everyday(half)), 0)
+
+
+def varied_sentences(half: Half) -> Measured:
+    """Sentences of reports in varied wording, with their technique among the first five."""
+    told = varied_reported(half)
+    return Measured(
+        len(told), shares_of([technique in named_of_sentence(sentence)[:5] for technique, sentence in told])
+    )
+
+
 def machine_documentation(half: Half) -> Measured:
     """Sentences of this machine's manual pages, read-me files and changelogs that get a technique."""
     sentences = documented(half, MACHINE)
@@ -271,6 +288,12 @@ def _tried(decode: Callable[[str], bytes], text: str) -> str:
         return ""
 
 
+def left_alone(half: Half) -> Measured:
+    """Texts of many kinds that nobody has encoded and that are decoded."""
+    texts = plain_texts(half)
+    return Measured(len(texts), shares_of([bool(parts_of_text(text)) for text in texts]), 0)
+
+
 def scripts(half: Half, *, language: str, kind: str) -> Measured:
     """Scripts of a kind that are flagged as malicious or suspicious."""
     folder = files("tests.svc.assistant.skills.script")
@@ -359,6 +382,8 @@ def rows(python: Path | None) -> list[Row]:
         Row("manuals with an attack's words given a technique", 0.05, False, "never", hard_sentences, mapping),
         Row("notes of daily work given a technique", 0.05, False, "never", note_sentences, mapping),
         Row("many registers with an attack's words", 0.05, False, "never", register_sentences, mapping),
+        Row("everyday sentences given a technique", 0.05, False, "never", everyday_sentences, mapping),
+        Row("varied reported sentences: technique in the first 5", 0.80, True, "none", varied_sentences, mapping),
         Row("this machine's documentation given a technique", 0.05, False, "never", machine_documentation, mapping),
         Row("software documentation given a technique", 0.05, False, "never", documentation, mapping),
         Row("reported sentences: technique in the first 5", 0.88, True, "constant 5", reported_sentences, mapping),
@@ -372,6 +397,7 @@ def rows(python: Path | None) -> list[Row]:
             partial(structured_mails, kind="ham"), mail),
         Row("newsletters and marketing flagged", 0.05, False, "always", newsletters, mail),
         Row("chains of 1 to 6 encodings decoded", 0.95, True, "base64, hex, %", decoded, f"{SKILLS}/decode"),
+        Row("plain texts decoded", 0.02, False, "never", left_alone, f"{SKILLS}/decode"),
         *(
             Row(f"{kind} {title} flagged", aim, kind == "malicious", "always",
                 partial(scripts, language=language, kind=kind), script)

@@ -89,6 +89,11 @@ _GUARDS = re.compile(
     r"\b(?:blocks?|detects?|stops?|prevents?|quarantines?|alerts?|flags?|recogni[sz]es?|protects?|removes?|isolates?|"
     r"rolls? back|raises?|intercepts?|warns?|neutrali[sz]es?|shields?|spots?|maps?)\b"
 )
+_ALARM = re.compile(
+    r"\b(?:alerts?|warns?|notif(?:y|ies)|(?:raises?|triggers?|sends?|shows?|creates?) (?:an? |the )?"
+    r"(?:alert|alarm|warning|notification|incident)s?) (?:[\w-]{1,20} ){0,4}?"
+    r"(?:when|whenever|if|as soon as|once|on|about|for)\b"
+)
 _LOG_LINE = re.compile(
     r"(?:\S{1,40} ){0,4}?(?:(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)[:\]]? "
     r"(?:[\w.-]{1,40}: )?[\w(\"\[]|"
@@ -143,6 +148,8 @@ def _is_elsewhere(classes: Collection[str], forms: Collection[str]) -> bool:
 def _is_about_attacks(sentence: str) -> bool:
     """Whether a sentence says what attackers could do, what a defence does, or what a course teaches."""
     if _HYPOTHESIS.search(sentence) or _MALICIOUS_COULD.search(sentence) or _LOG_LINE.match(sentence):
+        return True
+    if _ALARM.search(sentence) and _PAST_REPORT.search(sentence) is None:
         return True
     if _GUARD.match(sentence) and _GUARDS.search(sentence) and _PAST_REPORT.search(sentence) is None:
         return True

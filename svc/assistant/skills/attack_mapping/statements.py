@@ -65,6 +65,11 @@ _DEFENCE = re.compile(
             r"\b(?:should|must) (?:be )?(?:monitor|block|restrict|disabl|enabl|patch|limit|enforc)",
             r"\b(?:should|must) (?:be )?(?:review|train|protect|avoid|rotat)",
             r"\b(?:should|must) (?:be )?(?:requir|ensur)",
+            r"\bshall\b|\bmust not\b|\b(?:is|are) (?:not )?(?:permitted|prohibited|forbidden|mandatory)\b",
+            (
+                r"\b(?:allows?|lets?|enables?|helps?) (?:you|users|administrators|admins|developers|analysts|"
+                r"customers|teams|companies|organi[sz]ations|investigators|defenders|responders)\b"
+            ),
             r"\b(?:is|are) (?:strongly )?(?:recommended|advised)\b|\bwe (?:strongly )?recommend\b|\bbest practices?\b",
             r"\b(?:helps?|used|designed|able|required) (?:to )?(?:prevent|protect|mitigate|defend|detect)\b",
             r"\bprotects? (?:\w{2,20} ){1,4}(?:from|against)\b",

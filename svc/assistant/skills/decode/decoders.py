@@ -270,7 +270,8 @@ def morse(data: bytes, text: str | None) -> Iterator[Reading]:
     words = [
         [_MORSE_CODE.get(letter) for letter in word.split()] for word in re.split(r"\s*[/|]\s*|\s{3,}|\n", stripped)
     ]
-    if all(letter is not None for word in words for letter in word):
+    has_long = any(len(letter) > 1 for letter in stripped.split())  # single signs with spaces are a line of dots
+    if has_long and all(letter is not None for word in words for letter in word):
         yield Reading("Morse code", " ".join("".join(letter or "" for letter in word) for word in words).encode())
 
 

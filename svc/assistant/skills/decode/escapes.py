@@ -30,16 +30,20 @@ _ENTITY = re.compile(r"&(?:#\d{1,7}|#[xX][0-9A-Fa-f]{1,6}|[A-Za-z]{2,10});")
 _NUMERIC_ENTITY = re.compile(r"&#(?:(\d{1,7})|[xX]([0-9A-Fa-f]{1,6}));")
 _SPACE = re.compile(r"\s")
 _PERCENT = re.compile(r"%[0-9A-Fa-f]{2}")
+_MENTIONED = re.compile(r"(?<=\s)[\"'(]?%[0-9A-Fa-f]{2}[\"')]?[.,;]?(?=\s|$)")
+"""An escape that a text is about: "use %20 for a space"."""
 _PLUS = re.compile(r"(?<=[\w.,;:!?)'%\"])\+(?=[\w('%\"-])")
 _CHAR_CALL = re.compile(
     r"(?:\[char\]\s{0,8}\(?\s{0,8}|\bchrw?\$?\s{0,8}\(\s{0,8})(0x[0-9A-Fa-f]{1,4}|\d{1,5})\s{0,8}\)?", re.IGNORECASE
 )
+_JOINS = re.compile(r"\s{0,20}[+&.]?\s{0,20}")
 _CHAR_LIST = re.compile(
     r"(?:fromCharCode|fromCodePoint|\[char\[\]\]|\bbytes"
     r"|bytearray)\s{0,8}\(?\s{0,8}[\[(@]*\s{0,8}((?:(?:0x[0-9A-Fa-f]{1,4}|\d{1,5})\s{0,8},\s{0,8}){2,}(?:0x[0-9A-Fa-f]{1,4}|\d{1,5}))",
     re.IGNORECASE,
 )
 _QUOTED = re.compile(r"=[0-9A-F]{2}|=\r?\n")
+_BETWEEN_LETTERS = re.compile(r"(?<=[^\W_])[`^](?=[^\W\d_])")  # before a digit a caret is a power: x^2
 _CONCATENATED = re.compile(r"(?P<quote>['\"])\s{0,8}[+&]\s{0,8}(?P=quote)")
 _ASSIGNED = re.compile(
     r"\s{0,8}(?:(?:var|let|const|set|dim|export)\s{1,4})?[$\w.\[\]-]{1,40}\s{0,4}(?::|\+?=)\s{0,4}(?=\S)"
@@ -86,7 +90,7 @@ def percent(data: bytes, text: str | None) -> Iterator[Reading]:
     """Decode URL encoding, with + for a space in form data."""
     if not text:
         return
-    count = len(_PERCENT.findall(text))
+    count = len(_PERCENT.findall(_MENTIONED.sub(" ", text)))
     is_form = " " not in text and ("%2B" in text or len(_PLUS.findall(text)) >= 2)
     is_escaped = count > 1 or (count == 1 and (len(text) < SHORT_CHARS or not _SPACE.search(text)))
     is_chance = text.count("%") - count > count / 10  # encoded text has no other per cent signs
@@ -114,13 +118,22 @@ def character_calls(data: bytes, text: str | None) -> Iterator[Reading]:
         return
     calls = _CHAR_CALL.findall(text)
     if len(calls) >= 3:
-        whole = _CHAR_CALL.sub(lambda m: f"\0{_character(m[1])}\0", text)
-        yield Reading("character codes", _as_utf8(re.sub(r"\0\s{0,20}[+&.]?\s{0,20}\0|\0", "", whole)))
+        yield Reading("character codes", _as_utf8(_with_characters(text)))
     if _CHAR_LIST.search(text):
         joined = "".join(
             _character(number) for number in re.findall(r"0x[0-9A-Fa-f]+|\d+", max(_CHAR_LIST.findall(text), key=len))
         )
         yield Reading("character codes", _as_utf8(joined))
+
+
+def _with_characters(text: str) -> str:
+    """Put characters for their calls, and take the signs away that join two calls; a character may be such a sign."""
+    pieces, end = [], None
+    for match in _CHAR_CALL.finditer(text):
+        between = text[end or 0 : match.start()]
+        pieces += ["" if end is not None and _JOINS.fullmatch(between) else between, _character(match[1])]
+        end = match.end()
+    return "".join([*pieces, text[end or 0 :]])
 
 
 def _as_utf8(text: str) -> bytes:
@@ -148,8 +161,8 @@ def joined_strings(data: bytes, text: str | None) -> Iterator[Reading]:
         yield Reading("string concatenation", _CONCATENATED.sub("", text).encode())
     if _FORMAT.search(text):
         yield Reading("PowerShell -f", _FORMAT.sub(_formatted, text).encode())
-    if len(re.findall(r"(?<=\w)[`^](?=\w)", text)) >= 2:
-        plain = re.sub(r"(?<=\w)[`^](?=\w)", "", text)
+    if len(_BETWEEN_LETTERS.findall(text)) >= 2:
+        plain = _BETWEEN_LETTERS.sub("", text)
         if plausibility_of_text(plain) >= READS_AS_TEXT:
             yield Reading("escape characters between letters", plain.encode())
 

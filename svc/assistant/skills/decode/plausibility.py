@@ -264,6 +264,14 @@ def plausibility_of_text(text: str) -> float:
     return max(0.0, min(1.0, score)) * (1 - _escaped_loss(sample))
 
 
+def known_share(text: str) -> float:
+    """Return which share of the letters of ``text``, from 0 to 1, is in known words of more than two letters."""
+    sample = _without_accents(text[:SAMPLE_CHARS])
+    letters = sum(map(len, _WORD.findall(sample)))
+    known = sum(len(piece) for piece in _PIECES.findall(sample) if len(piece) > 2 and piece.lower() in _words())
+    return known / letters if letters else 0.0
+
+
 def _escaped_loss(sample: str) -> float:
     """Return the share of the score that escapes such as ``\\x41`` and ``%41`` take away."""
     if len(_ESCAPE_MARKS.findall(sample)) <= len(sample) / ESCAPE_MARKS_EVERY:

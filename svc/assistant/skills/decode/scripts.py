@@ -23,6 +23,8 @@ SPACED_FROM = 12  # letters, from which a text of words has a space
 
 WRITTEN, CONSISTENT, MIXED = 0.8, 0.62, 0.4
 BACKWARDS_LOSS = 0.25
+MOST_SYMBOLS = 0.08  # of the characters are stars, arrows and unassigned ones: a wrong key gives these between letters
+_SYMBOLS = frozenset({"So", "Sk", "Co", "Cn", "Cc"})
 
 _COMMONEST = {
     "CYRILLIC": frozenset("оеаинтсрвлі"),
@@ -51,6 +53,9 @@ def script_plausibility(text: str) -> float | None:
     if script == "LATIN":
         return None
     repeated = max(Counter(letters).values())
+    symbols = sum(unicodedata.category(char) in _SYMBOLS for char in text if not char.isascii())
+    if symbols > MOST_SYMBOLS * len(text) + 1:
+        return MIXED
     if count < ONE_SCRIPT_SHARE * len(letters) or repeated > MOST_REPEATED * len(letters) + 2:
         return MIXED
     if script not in _UNSPACED and len(letters) >= SPACED_FROM and not _SPACE.search(text):

@@ -29,8 +29,9 @@ from svc.assistant.skills.decode.guesses import (
     xored,
 )
 from svc.assistant.skills.decode.parts import EncodedPart, runs_of
-from svc.assistant.skills.decode.plausibility import file_type, plausibility, text_of
+from svc.assistant.skills.decode.plausibility import file_type, known_share, plausibility, text_of
 from svc.assistant.skills.decode.readings import Decoder, Reading
+from svc.assistant.skills.decode.scripts import MIXED
 
 MAX_LAYERS = 16
 MAX_SEARCH_BYTES = 30_000_000  # read and written for one part
@@ -73,12 +74,20 @@ NARROW_FORMS = frozenset(
 )
 """Readings whose form hardly any text has by chance: if they give text, a guess at the layer itself comes late."""
 NARROW_DELAY = 0.5
+LONG_DELAY, LONG_BYTES = 0.6, 8_000
+"""For a long layer, on which each guess costs what many strict readings of shorter layers do."""
+ESCAPE_CHARS = 2.8  # in which escapes write a character, at least: =41, %41
+INSIDE = " inside it"  # after the name of a reading of a part of a layer
+INNER_COST = 0.04
+"""In plausibility, of a part within a layer whose rest is left out: the whole layer is the better reading."""
 _BASE64_ALONE = re.compile(r"(?:[A-Za-z0-9+/]{4}\s{0,8}){6,}(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?\s*")
 _BLOB_ALONE = re.compile(r"(?:[A-Za-z0-9+/_-]{4}\s{0,8}){4,}(?:[A-Za-z0-9+/_-]{1,3}={0,6}|={1,6})?\s*")
 LEAST_KEYED_BYTES = 12  # of what a key is looked for: in fewer bytes some key always gives text
 TO_BYTES = frozenset({"hex", "hex dump", "Base64", "Base64 (URL alphabet)", "Base32", "Base85", "Ascii85", "Base58"})
 """Readings whose result may be encrypted; with a small key it is text still."""
 LONG_KEY = "XOR with the key"
+SHORT_GUESS_BYTES, SHORT_GUESS_WORDS = 30, 0.3
+"""Of a guessed result this short, which some key or shift always gives, so much of the letters must be known words."""
 GUESSED_BYTES = 5  # that a result needs for each guess: in short data some key always gives a word
 
 
@@ -114,7 +123,7 @@ def best_chain(part: EncodedPart, budget: int) -> tuple[tuple[Reading, ...], int
         expanded.add(node.data)
         has_narrow_form = False
         for child in _children(node, phase, is_asked=part.is_asked):
-            has_narrow_form |= child.steps[-1].name in NARROW_FORMS and child.text is not None
+            has_narrow_form |= _is_narrow(node, child)
             tried, moved = tried + 1, moved + (_cost(child) if child.is_guessed else len(child.data))
             if child.data in seen:
                 continue
@@ -127,11 +136,19 @@ def best_chain(part: EncodedPart, budget: int) -> tuple[tuple[Reading, ...], int
         later = _next_phase(node, phase)
         if later is not None and (later is not Phase.RARE_GUESS or part.is_whole or part.declared is not None):
             delay = PHASE_DELAYS[later] - PHASE_DELAYS[phase] + NARROW_DELAY * has_narrow_form
+            delay += LONG_DELAY * (len(node.data) > LONG_BYTES)
             heapq.heappush(queue, (priority + delay, next(order), node, later))
         is_clear = best.plausibility >= CLEAR and bool(best.steps) and best.data in expanded
         if is_clear and (not queue or queue[0][0] > _done_at(best)):
             break
     return best.steps, tried
+
+
+def _is_narrow(node: SearchNode, child: SearchNode) -> bool:
+    """Whether hardly any layer has the form of a reading by chance: a rare form, or nothing but escapes."""
+    step = child.steps[-1]
+    is_all_escapes = step.is_strict and node.text is not None and len(child.data) * ESCAPE_CHARS < len(node.data)
+    return child.text is not None and (step.name in NARROW_FORMS or is_all_escapes)
 
 
 def _next_phase(node: SearchNode, phase: Phase) -> Phase | None:
@@ -194,7 +211,7 @@ def _declared(node: SearchNode) -> Iterator[SearchNode]:
     if not node.steps or node.text is None or len(node.text) > MAX_LOOSE_BYTES:
         return
     for part in itertools.islice(declared_parts(node.text), 2):
-        child = _child(node, msgspec.structs.replace(part.reading, name=f"{part.reading.name} inside it"))
+        child = _child(node, msgspec.structs.replace(part.reading, name=f"{part.reading.name}{INSIDE}"))
         if child.text is not None:  # the layer says that this is what it decodes, whatever it looks like
             least = node.plausibility + 2 * LAYER_COST
             child = msgspec.structs.replace(child, plausibility=max(child.plausibility, least))
@@ -212,7 +229,7 @@ def _inner(node: SearchNode, fitting: set[Decoder]) -> Iterator[SearchNode]:
         data = part.text.encode("utf-8", "surrogatepass")
         for decoder in (one for one in STRICT if one not in fitting):
             for reading in decoder(data, part.text):
-                inside = msgspec.structs.replace(reading, name=f"{reading.name} inside it")
+                inside = msgspec.structs.replace(reading, name=f"{reading.name}{INSIDE}")
                 child = _child(node, inside)
                 if child.plausibility >= GOOD or _is_packed(child.data) or _is_readable(child):
                     yield child
@@ -244,14 +261,19 @@ def _is_readable(node: SearchNode) -> bool:
 def _score(node: SearchNode) -> float:
     """Return how good a result is: its plausibility, minus a little for each layer and more for each guess."""
     layers = len(node.steps) - 2 * (bool(node.steps) and node.steps[-1].name == ENTITIES)
-    return node.plausibility - LAYER_COST * layers - GUESS_COST * node.guesses
+    inner = sum(step.name.endswith(INSIDE) for step in node.steps) if node.guesses else 0
+    return node.plausibility - LAYER_COST * layers - GUESS_COST * node.guesses - INNER_COST * inner
 
 
 def _needed(node: SearchNode) -> float:
     """Return the plausibility that a result must reach: guesses need more than strict forms, very short results too."""
     if len(node.data) < GUESSED_BYTES * node.guesses or (node.steps and node.steps[-1].name == VALUE):
         return UNREACHABLE
+    is_short_guess = bool(node.guesses) and len(node.data) < SHORT_GUESS_BYTES and (node.text or "").isascii()
+    if is_short_guess and node.text is not None and known_share(node.text) < SHORT_GUESS_WORDS:
+        return UNREACHABLE
     is_strict_text = not node.guesses and len(node.data) >= 4 and node.text is not None
+    is_strict_text &= node.plausibility > MIXED or (node.text or "").isascii()
     return GOOD + GUESS_COST * node.guesses - (STRICT_TEXT_RELIEF if is_strict_text else 0.0)
 
 

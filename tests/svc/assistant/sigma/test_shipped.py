@@ -186,6 +186,10 @@ ATTACKS = {
         windows(SYSMON, 6, ImageLoaded=r"C:\Users\eve\RTCore64.sys", Signed="true", SignatureStatus="Valid"),
         "defense-evasion",
     ),
+    "kernel mapped by a user program": (
+        windows(SYSMON, 7, Image=r"C:\Users\eve\Downloads\kdu.exe", ImageLoaded=rf"{S32}\ntoskrnl.exe", Signed="true"),
+        "defense-evasion",
+    ),
     "Run key": (
         windows(
             SYSMON, 13, EventType="SetValue", TargetObject=r"HKU\S-1\Software\Microsoft\Windows\CurrentVersion\Run\a",
@@ -276,6 +280,13 @@ ORDINARY = {
     ),
     "a signed driver": windows(
         SYSMON, 6, ImageLoaded=rf"{S32}\drivers\tcpip.sys", Signed="true", SignatureStatus="Valid"
+    ),
+    "a debugger that reads the kernel's symbols": windows(
+        SYSMON, 7, Image=r"C:\Program Files (x86)\Windows Kits\10\Debuggers\x64\kd.exe",
+        ImageLoaded=rf"{S32}\ntoskrnl.exe", Signed="true", SignatureStatus="Valid",
+    ),
+    "a system program that checks code integrity": windows(
+        SYSMON, 7, Image=rf"{S32}\svchost.exe", ImageLoaded=rf"{S32}\ci.dll", Signed="true", SignatureStatus="Valid"
     ),
     "a page": other("", "", "webserver", cs_uri_query="/index.html?page=2", cs_uri_stem="/index.html", sc_status="200"),
     "a logon by SSH": other("linux", "sshd", message="Accepted publickey for ann from 10.0.0.5 port 50000 ssh2"),

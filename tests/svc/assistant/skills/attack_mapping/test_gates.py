@@ -13,6 +13,7 @@ from tests.support.attack_sentences import (
     Half,
     dense,
     docstrings,
+    everyday,
     fields,
     generated_harmless,
     generated_reports,
@@ -22,6 +23,7 @@ from tests.support.attack_sentences import (
     prose_reported,
     registers,
     reported,
+    varied_reported,
 )
 
 HALVES: tuple[Half, ...] = ("open", "held")
@@ -49,6 +51,7 @@ def share_named(sentences: Sequence[str]) -> float:
         pytest.param(notes, 0.07, id="notes in lower case"),
         pytest.param(fields, 0.15, id="notes and manuals of many trades"),
         pytest.param(registers, 0.09, id="many registers"),
+        pytest.param(everyday, 0.06, id="everyday texts"),
     ],
 )
 def test_harmless_sentences_get_no_technique(sentences: Callable[[Half], list[str]], most: float, half: Half) -> None:
@@ -68,7 +71,8 @@ def test_documentation_gets_no_technique() -> None:
     ("sentences", "least"),
     [
         pytest.param(reported, 0.95, id="written"),
-        pytest.param(prose_reported, 0.75, id="written in prose"),
+        pytest.param(prose_reported, 0.8, id="written in prose"),
+        pytest.param(varied_reported, 0.65, id="written in varied words"),
         pytest.param(lambda half: generated_reports(half, 100), 0.97, id="generated"),
     ],
 )
