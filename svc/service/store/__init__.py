@@ -184,7 +184,10 @@ class Store(Protocol):
         ...
 
     async def claim_orphans(self, *, owner: str) -> list[TurnRecord]:
-        """Take over every running turn of other owners; its ``fence`` and ``attempts`` grow by one."""
+        """Take over every running turn of other owners; its ``fence`` and ``attempts`` grow by one.
+
+        Over a network, turns that the owner holds already are returned, too: the answer to an earlier call may be lost.
+        """
         ...
 
     async def claim(self, turn: TurnRecord, *, owner: str) -> TurnRecord | None:

@@ -19,7 +19,7 @@ from svc.service.store import MAX_CONSENTS
 from svc.service.store.address import PostgresAddress
 from svc.service.store.postgres import beginnings, file_rows
 from svc.service.store.postgres.appends import Appends, Place
-from svc.service.store.postgres.beginnings import TURN_COLUMNS, Beginning, turn_of
+from svc.service.store.postgres.beginnings import Beginning, turn_of
 from svc.service.store.postgres.links import FAILURES, Links, connect, is_away, store_error
 from svc.service.store.postgres.schema import migrate
 from svc.service.store.postgres.statements import (
@@ -27,9 +27,11 @@ from svc.service.store.postgres.statements import (
     CLAIM,
     CLAIM_ONE,
     EXCHANGES,
+    HELD,
     RELEASE,
     SESSION,
     SESSION_FOR_QUERY,
+    TURN_COLUMNS,
     TURN_MESSAGES,
 )
 from svc.service.store.records import (
@@ -387,8 +389,10 @@ class PostgresStore:
         return None if row is None else turn_of(row)
 
     async def claim_orphans(self, *, owner: str) -> list[TurnRecord]:
-        """Take over every running turn of other owners."""
-        return [self._taken(row) for row in await self._write(lambda c: c.fetch(CLAIM, owner))]
+        """Take over every running turn of other owners; returns all that the owner has then."""
+        for row in await self._write(lambda c: c.fetch(CLAIM, owner)):
+            self._taken(row)
+        return [turn_of(row) for row in await self._read(lambda c: c.fetch(HELD, owner))]
 
     def _taken(self, row: Sequence[Any]) -> TurnRecord:
         turn = turn_of(row)
