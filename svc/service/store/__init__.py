@@ -237,6 +237,10 @@ class Store(Protocol):
         """Files that are being received, or that are to be removed from the disk; removed records leave them here."""
         ...
 
+    async def stalled_files(self, seconds: float) -> set[str]:
+        """Files that have been journaled as being received for longer than this, by the database's clock."""
+        ...
+
     async def forget_files(self, file_ids: Iterable[str]) -> None:
         """Drop files from the journal, because they are no longer on the disk."""
 

@@ -28,6 +28,7 @@ from svc.service.store.postgres.statements import (
     CLAIM_ONE,
     EXCHANGES,
     HELD,
+    NOW,
     RELEASE,
     SESSION,
     SESSION_FOR_QUERY,
@@ -456,6 +457,11 @@ class PostgresStore:
     async def journaled_files(self) -> dict[str, FileState]:
         """Files that are being received, or that are to be removed from the disk; removed records leave them here."""
         return dict(await self._read(lambda c: c.fetch("SELECT id, state FROM file_journal")))
+
+    async def stalled_files(self, seconds: float) -> set[str]:
+        """Files that have been journaled as being received for longer than this."""
+        sql = f"SELECT id FROM file_journal WHERE state = 'receiving' AND since < {NOW} - $1"  # noqa: S608
+        return {row[0] for row in await self._read(lambda c: c.fetch(sql, float(seconds)))}
 
     async def forget_files(self, file_ids: Iterable[str]) -> None:
         """Drop files from the journal, because they are no longer on the disk."""
