@@ -286,11 +286,12 @@ class RunningService:
         if self._replica is not None:
             await self._replica.start(self.streams)
             return
-        session_stores = self.service.session_stores
+        stores = self.service.session_stores
+        recover = functools.partial(
+            self.service.turns.recover, stores.logged, stores.find, expiry_time=self.service.time.expiry
+        )
         try:
-            await self.service.turns.recover(
-                session_stores.logged, session_stores.find, expiry_time=self.service.time.expiry
-            )
+            await self.once_reachable(recover)
         except InsufficientStorageError as error:
             raise ConfigError(f"the service cannot start: {error}") from error
 

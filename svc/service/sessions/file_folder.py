@@ -191,6 +191,10 @@ class FileFolder:
         """Whether the complete file is here."""
         return self._exists(file_id)
 
+    def has_any(self, file_id: str) -> bool:
+        """Whether the file is here, or a part of it."""
+        return self._exists(file_id) or os.path.lexists(self.part(file_id))
+
     def _exists(self, file_id: str) -> bool:
         return os.path.lexists(self.file(file_id))
 

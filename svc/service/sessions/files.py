@@ -70,6 +70,10 @@ class FileJournal(Protocol):
         """The files that are being received or removed."""
         ...
 
+    async def stalled_files(self, seconds: float) -> set[str]:
+        """The files that have been being received for longer than this."""
+        ...
+
     async def attached(self, file_ids: Iterable[str]) -> set[str]:
         """Those of the files that a session has."""
         ...
@@ -205,6 +209,9 @@ class DiskFiles:
         if orphans := old - attached:
             log.warning("files that no session has are erased", extra={"count": len(orphans)})
         await self.remove(orphans | removing)
+        stalled = await self._journal.stalled_files(ORPHAN_SECONDS)
+        if gone := await asyncio.to_thread(lambda: {one for one in stalled if not self._folder.has_any(one)}):
+            await self._journal.forget_files(gone)  # their service was killed
 
     async def _share_duplicates(self) -> None:
         """Keep one of the files with the same content, if it is whole, and remove the others."""

@@ -184,7 +184,10 @@ class Store(Protocol):
         ...
 
     async def claim_orphans(self, *, owner: str) -> list[TurnRecord]:
-        """Take over every running turn of other owners; its ``fence`` and ``attempts`` grow by one."""
+        """Take over every running turn of other owners; its ``fence`` and ``attempts`` grow by one.
+
+        Over a network, turns that the owner holds already are returned, too: the answer to an earlier call may be lost.
+        """
         ...
 
     async def claim(self, turn: TurnRecord, *, owner: str) -> TurnRecord | None:
@@ -232,6 +235,10 @@ class Store(Protocol):
 
     async def journaled_files(self) -> dict[str, FileState]:
         """Files that are being received, or that are to be removed from the disk; removed records leave them here."""
+        ...
+
+    async def stalled_files(self, seconds: float) -> set[str]:
+        """Files that have been journaled as being received for longer than this, by the database's clock."""
         ...
 
     async def forget_files(self, file_ids: Iterable[str]) -> None:

@@ -475,13 +475,18 @@ class SqliteStore:
 
     async def begin_file(self, file_id: str) -> None:
         """Record that a file with this id is being received; ``add_file`` removes the record."""
-        sql = "INSERT INTO file_journal (id, state) VALUES (?, 'receiving')"
+        sql = "INSERT INTO file_journal (id, state, since) VALUES (?, 'receiving', strftime('%s', 'now'))"
         await self._write(lambda c: c.execute(sql, [file_id]).rowcount)
 
     async def journaled_files(self) -> dict[str, FileState]:
         """Files that are being received, or that are to be removed from the disk; removed records leave them here."""
         rows = await self._read(lambda c: c.execute("SELECT id, state FROM file_journal").fetchall())
         return dict(rows)
+
+    async def stalled_files(self, seconds: float) -> set[str]:
+        """Files that have been journaled as being received for longer than this."""
+        sql = "SELECT id FROM file_journal WHERE state = 'receiving' AND since < strftime('%s', 'now') - ?"
+        return {row[0] for row in await self._read(lambda c: c.execute(sql, [seconds]).fetchall())}
 
     async def forget_files(self, file_ids: Iterable[str]) -> None:
         """Drop files from the journal, because they are no longer on the disk."""

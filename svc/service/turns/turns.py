@@ -445,9 +445,13 @@ class Turns:
         *,
         expiry_time: Callable[[], float],
     ) -> None:
-        """Run the turns of a dead process again; end those without attempts left or with an expired session."""
+        """Run the turns of a dead process again; end those without attempts left or with an expired session.
+
+        It may be called again if it fails.
+        """
         for turn in await store.claim_orphans(owner=self.owner):
-            await self.resume(store, turn, find, expiry_time=expiry_time)
+            if turn.session_id not in self.unfinished:
+                await self.resume(store, turn, find, expiry_time=expiry_time)
 
     async def resume(
         self,

@@ -10,13 +10,18 @@ from pathlib import Path
 
 import pytest
 
+from svc.errors import UnavailableError
+from svc.messages import Message, MessageType
 from svc.service.app import build
 from svc.service.settings import Settings
 from svc.service.store.address import PostgresAddress
 from svc.service.store.postgres.single_service import PostgresLock
+from svc.service.store.postgres.store import PostgresStore
+from svc.service.store.records import TurnRecord, TurnState
 from tests.support.assistants.scripted import Steady
 from tests.support.live import ProcessService
 from tests.support.postgres import PostgresServer, postgres_server
+from tests.support.store_records import session
 from tests.support.tcp_link import database_link
 from tests.support.wire_client import register
 from tests.svc.service.test_kills import Client, ProcessFaults, finish_and_check
@@ -111,3 +116,47 @@ async def test_a_service_waits_for_a_database_that_goes_away_while_it_starts(
         finally:
             starting.cancel()
             await running.close()
+
+
+async def test_a_service_that_loses_the_database_while_it_takes_up_turns_takes_up_all_of_them(
+    postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Once the answer is lost after the turns were taken, once the connection breaks between two turns."""
+    address = PostgresAddress(postgres.new_schema())
+    dead = PostgresStore(address)
+    await dead.open()
+    for name in ("a", "b", "c"):
+        await dead.add_session(session(name, expire_time=2**40))
+        asked = Message(message_type=MessageType.QUERY, turn=f"t-{name}", content="3")
+        await dead.begin_turn(name, asked, owner="dead")
+    failures = ["claim", "b"]
+    claim, read = PostgresStore.claim_orphans, PostgresStore.turn_messages
+
+    async def claim_and_lose(store: PostgresStore, *, owner: str) -> list[TurnRecord]:
+        found = await claim(store, owner=owner)
+        lose("claim")
+        return found
+
+    async def read_or_lose(store: PostgresStore, turn: TurnRecord) -> list[Message]:
+        lose(turn.session_id)
+        return await read(store, turn)
+
+    def lose(what: str) -> None:
+        if what in failures:
+            failures.remove(what)
+            raise UnavailableError("lost", retry_after=1)
+
+    monkeypatch.setattr(PostgresStore, "claim_orphans", claim_and_lose)
+    monkeypatch.setattr(PostgresStore, "turn_messages", read_or_lose)
+    monkeypatch.setattr("svc.service.app.START_RETRY_SECONDS", 0.01)
+    running = build(Steady(), database=address, files=tmp_path / "files", settings=Settings())
+    try:
+        await running.start()
+        assert failures == []
+        for name in ("a", "b", "c"):
+            while (turn := await dead.turn(name, f"t-{name}")).state == TurnState.RUNNING:
+                await asyncio.sleep(0.01)
+            assert (turn.state, turn.attempts) == (TurnState.ANSWERED, 2)
+    finally:
+        await running.close()
+        await dead.close()

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import random
 import signal
 import tempfile
@@ -27,6 +26,7 @@ from websockets.asyncio.client import ClientConnection
 from svc.service.store.checking import Checked
 from svc.service.store.postgres.checking import opened_for_checking
 from tests.support.cluster import Cluster, live_cluster
+from tests.support.live import patience
 from tests.support.owner_audit import OwnerAudit
 from tests.support.postgres import PostgresServer, postgres_server
 from tests.support.small_disk import MIB, SmallDisk, small_disk_or_folder
@@ -41,7 +41,6 @@ DISK_BYTES = 224 * MIB
 LONG_DISK_BYTES = 1_024 * MIB  # room for a stretch of the long form, twice
 STRETCH_ROUNDS = 5  # of the long form; after each stretch its sessions are checked and deleted
 ENDS_AT = 3  # leases after the last fault, everybody has an answer
-QUIET_LOAD = 4  # of each core; above it, the test waits longer before it says that nothing goes on
 OPTIONS = {"SVC_MAX_TURN_ATTEMPTS": "1000", "SVC_PING_SECONDS": "1"}
 FAULTS = (
     "kill", "terminate", "pause", "crash_database", "stop_database", "cut_link", "hold_link", "lose_answers",
@@ -55,12 +54,10 @@ FEW = (
 
 
 async def until(condition: Callable[[], bool], what: str, seconds: float = 240) -> None:
-    """Wait for it; as many times longer as the machine is busier than one that the seconds are enough for."""
     since = time.monotonic()
     while not condition():
         waited = time.monotonic() - since
-        load = os.getloadavg()[0] / (os.cpu_count() or 1)
-        assert waited < seconds * max(1, load / QUIET_LOAD), f"not within {waited:.0f} s, load {load:.1f}: {what}"
+        assert waited < patience(seconds), f"not within {waited:.0f} s: {what}"
         await asyncio.sleep(0.002)
 
 

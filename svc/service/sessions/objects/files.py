@@ -284,7 +284,8 @@ class ObjectFiles:
             log.warning("objects not swept", extra={"store": self._bucket.label, "reason": str(error)})
             return
         journal = await self._journal.journaled_files()
-        await self.remove(file_id for file_id, state in journal.items() if state == "removing")
+        stalled = await self._journal.stalled_files(ORPHAN_SECONDS)  # their service was killed
+        await self.remove(stalled | {file_id for file_id, state in journal.items() if state == "removing"})
 
     async def _sweep_page(self, old: set[str]) -> None:
         probes = [key for key in old if key.startswith(_PROBE)]  # of a process that was killed

@@ -13,6 +13,7 @@ import msgspec
 from svc.errors import InvalidRequestError, SessionNotFoundError, TurnInProgressError
 from svc.messages import ROOT_ID, Message, Usage, new_id, title_of
 from svc.service.store.postgres.appends import Place
+from svc.service.store.postgres.statements import TURN_COLUMNS
 from svc.service.store.records import (
     FirstBatch,
     SessionRecord,
@@ -28,11 +29,6 @@ from svc.service.store.turn_rows import add_usage
 MAX_TRIES = 100  # each means that another query of the session was stored meanwhile
 _ENCODER = msgspec.json.Encoder()
 
-TURN_COLUMNS = (
-    "s.id, t.id, t.number, t.query_id, t.query_seq, t.state,"
-    " CASE WHEN s.running_turn = t.number THEN s.fence ELSE 0 END, t.attempts, t.key_id"
-    " FROM turns t JOIN sessions s ON s.number = t.session_number"
-)
 _STATE = """
 SELECT s.number, s.last_seq, s.usage, s.running_turn, s.fence,
   (SELECT t.number FROM turns t WHERE t.session_number = s.number AND t.query_id = $2),

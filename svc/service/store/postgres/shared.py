@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from svc.service.store.address import PostgresAddress
-from svc.service.store.postgres.beginnings import TURN_COLUMNS, turn_of
+from svc.service.store.postgres.beginnings import turn_of
 from svc.service.store.postgres.links import Links
-from svc.service.store.postgres.statements import SEIZE, TAKE_OVER, TURNS_WAITING, WORK
+from svc.service.store.postgres.statements import HELD, SEIZE, TAKE_OVER, TURNS_WAITING, WORK
 from svc.service.store.postgres.store import PATIENCE_SECONDS, PostgresStore
 from svc.service.store.records import TurnRecord
 from svc.service.store.shared import OwnerRequest, TurnsWaiting, Work
@@ -27,7 +27,6 @@ INSERT INTO replicas (id, lease_until, answers_by) VALUES ($1, clock_timestamp()
 ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, answers_by = excluded.answers_by
 """
 _UNLIKE = "SELECT count(*) FROM replicas WHERE lease_until > clock_timestamp() AND answers_by NOT IN ('', $1)"
-_HELD = f"SELECT {TURN_COLUMNS} WHERE s.owner = $1 AND s.running_turn <> 0 AND t.number = s.running_turn"
 _HEADS = "SELECT id, last_seq FROM sessions WHERE id = ANY($1)"
 _ASK = """
 INSERT INTO replica_requests (id, owner, session_id, turn_number, kind, body)
@@ -83,7 +82,7 @@ class SharedPostgresStore(PostgresStore):
 
     async def held(self, owner: str) -> list[TurnRecord]:
         """The running turns of this owner."""
-        return [turn_of(row) for row in await self._read(lambda c: c.fetch(_HELD, owner))]
+        return [turn_of(row) for row in await self._read(lambda c: c.fetch(HELD, owner))]
 
     async def heads(self, session_ids: Sequence[str]) -> dict[str, int]:
         """The last seq of these sessions."""

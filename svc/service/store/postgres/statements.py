@@ -6,6 +6,11 @@ from svc.service.store.rows import SESSION_VALUES
 
 NOW = "extract(epoch FROM clock_timestamp())::double precision"
 """The database's time, in seconds since the epoch: the same for all services, whatever their own clocks say."""
+TURN_COLUMNS = (
+    "s.id, t.id, t.number, t.query_id, t.query_seq, t.state,"
+    " CASE WHEN s.running_turn = t.number THEN s.fence ELSE 0 END, t.attempts, t.key_id"
+    " FROM turns t JOIN sessions s ON s.number = t.session_number"
+)
 _SESSION = f"""
 SELECT {SESSION_VALUES}, s.running_turn <> 0,
   (SELECT coalesce(array_agg(f.record ORDER BY f.number), '{{}}') FROM files f WHERE f.session_number = s.number),
@@ -56,6 +61,7 @@ FROM counted t JOIN taken ON taken.running_turn = t.number ORDER BY t.number
 """
 CLAIM, CLAIM_ONE = _TAKE.format(free=_FREE), _TAKE.format(free=_FREE_ONE)
 TAKE_OVER, SEIZE = _TAKE.format(free=_WITHOUT_OWNER), _TAKE.format(free=_SEIZED)
+HELD = f"SELECT {TURN_COLUMNS} WHERE s.owner = $1 AND s.running_turn <> 0 AND t.number = s.running_turn"
 RELEASE = """
 WITH released AS (
   UPDATE sessions SET owner = '' WHERE running_turn = $1 AND fence = $2 AND id = $3 RETURNING running_turn

@@ -19,7 +19,7 @@ from svc.service.store import MAX_CONSENTS
 from svc.service.store.address import PostgresAddress
 from svc.service.store.postgres import beginnings, file_rows
 from svc.service.store.postgres.appends import Appends, Place
-from svc.service.store.postgres.beginnings import TURN_COLUMNS, Beginning, turn_of
+from svc.service.store.postgres.beginnings import Beginning, turn_of
 from svc.service.store.postgres.links import FAILURES, Links, connect, is_away, store_error
 from svc.service.store.postgres.schema import migrate
 from svc.service.store.postgres.statements import (
@@ -27,9 +27,12 @@ from svc.service.store.postgres.statements import (
     CLAIM,
     CLAIM_ONE,
     EXCHANGES,
+    HELD,
+    NOW,
     RELEASE,
     SESSION,
     SESSION_FOR_QUERY,
+    TURN_COLUMNS,
     TURN_MESSAGES,
 )
 from svc.service.store.records import (
@@ -387,8 +390,10 @@ class PostgresStore:
         return None if row is None else turn_of(row)
 
     async def claim_orphans(self, *, owner: str) -> list[TurnRecord]:
-        """Take over every running turn of other owners."""
-        return [self._taken(row) for row in await self._write(lambda c: c.fetch(CLAIM, owner))]
+        """Take over every running turn of other owners; returns all that the owner has then."""
+        for row in await self._write(lambda c: c.fetch(CLAIM, owner)):
+            self._taken(row)
+        return [turn_of(row) for row in await self._read(lambda c: c.fetch(HELD, owner))]
 
     def _taken(self, row: Sequence[Any]) -> TurnRecord:
         turn = turn_of(row)
@@ -452,6 +457,11 @@ class PostgresStore:
     async def journaled_files(self) -> dict[str, FileState]:
         """Files that are being received, or that are to be removed from the disk; removed records leave them here."""
         return dict(await self._read(lambda c: c.fetch("SELECT id, state FROM file_journal")))
+
+    async def stalled_files(self, seconds: float) -> set[str]:
+        """Files that have been journaled as being received for longer than this."""
+        sql = f"SELECT id FROM file_journal WHERE state = 'receiving' AND since < {NOW} - $1"  # noqa: S608
+        return {row[0] for row in await self._read(lambda c: c.fetch(sql, float(seconds)))}
 
     async def forget_files(self, file_ids: Iterable[str]) -> None:
         """Drop files from the journal, because they are no longer on the disk."""

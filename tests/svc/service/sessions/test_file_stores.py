@@ -11,7 +11,8 @@ import pytest
 
 from svc.assistant.turn import open_source
 from svc.errors import ConfigError, SessionFileNotFoundError, TooLargeError
-from svc.service.sessions.files import DiskFiles, LoggedFiles, chunks_of
+from svc.messages import new_id
+from svc.service.sessions.files import ORPHAN_SECONDS, DiskFiles, LoggedFiles, chunks_of
 from svc.service.store.disk_space import DiskSpace
 from svc.service.store.records import FileRecord
 from svc.service.store.sqlite import SqliteStore
@@ -185,6 +186,15 @@ async def test_the_place_of_another_database_is_refused(files: LoggedFiles, anot
         await other.open()
     other.close()
     await strange.close()
+
+
+async def test_a_sweep_forgets_by_age_what_a_killed_service_was_receiving(files: LoggedFiles, store: SqliteStore):
+    killed, recent = new_id(), new_id()
+    await store.begin_file(killed)
+    await store._write(lambda c: c.execute("UPDATE file_journal SET since = since - ?", [ORPHAN_SECONDS + 60]))
+    await store.begin_file(recent)
+    await files.sweep()
+    assert await store.journaled_files() == {recent: "receiving"}
 
 
 async def test_a_sweep_takes_nothing_that_is_new_or_attached(files: LoggedFiles, store: SqliteStore):

@@ -175,6 +175,14 @@ async def test_two_queries_at_once_start_one_turn(store: Store):
     assert len(await store.messages_after("s", 0)) == 1
 
 
+async def test_a_file_that_is_received_for_long_is_known_until_it_is_attached_or_forgotten(store: Store):
+    for file_id in ("a", "b"):
+        await store.begin_file(file_id)
+    assert (await store.stalled_files(3_600), await store.stalled_files(-10)) == (set(), {"a", "b"})
+    await store.forget_files(["a"])
+    assert await store.stalled_files(-10) == {"b"}
+
+
 async def test_messages_are_read_in_pages_of_bytes_and_at_least_one(store: Store):
     turn = await begun(store)
     await store.append(turn, [info("x" * 1_000) for _ in range(10)])
