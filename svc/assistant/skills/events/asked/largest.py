@@ -128,6 +128,11 @@ def _is_number(value: str) -> bool:
     return len(value) <= MAX_NUMBER_CHARS and value.replace(".", "", 1).isdecimal()
 
 
+def source_of(event: Event) -> str:
+    """The address that a record about traffic is from; "" if it has none."""
+    return _first(event, _SOURCES)
+
+
 def _first(event: Event, names: Sequence[str]) -> str:
     return next((value for name in names if (value := event.fields.get(name, ""))), "")
 
