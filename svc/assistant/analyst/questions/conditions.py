@@ -39,10 +39,10 @@ _ASKED = (
     r"(?:(?:which|what|list|show|name)(?: (?:of|all|the|me|our|us)){0,3}(?: [\w-]{1,20}){1,2}?|who|hosts|machines|users"
     r"|accounts|ips|addresses|computers|servers)"
 )
+_NEGATED = r"(?:did|do|does|was|were|has|have|had|is|are|could)"
 _NOT = re.compile(
-    rf"\A\W*(?:(?:and|so|ok|but) )?(?P<asked>{_ASKED})(?P<actor> (?:did|do|does|was|were|has|have|had|is|are|could)?"
-    r"(?: [\w.@\\-]{1,60})?| that| which)??"
-    r" (?:(?:did|do|does|was|were|has|have|had|is|are|could)(?P<subject> [\w.@\\-]{1,60})? not|(?:did|do|does|was|were|has|have|had|is|are|could|ca)n['\u2019]?t"
+    rf"\A\W*(?:(?:and|so|ok|but) )?(?P<asked>{_ASKED})(?P<actor> {_NEGATED}?(?: [\w.@\\-]{{1,60}})?| that| which)??"
+    rf" (?:{_NEGATED}(?P<subject> [\w.@\\-]{{1,60}})? not|(?:{_NEGATED}|ca)n['\u2019]?t"
     r"|not|never|without|lacks?|nowhere)\b(?P<rest>[^?]*)",
     re.IGNORECASE,
 )
@@ -90,7 +90,7 @@ _GROUPS = {
 """What records are counted by, beside what questions ask for: its words, and the names of the columns."""
 _GROUP = re.compile(
     r"\b(?:by|per|for each|for every|grouped by|each) (?:the )?"
-    r"(?P<noun>[\w-]{2,20}(?: (?:ids?|codes?|address(?:es)?|ips?|agents?))?)"
+    r"(?!whom?\b|which\b|what\b)(?P<noun>[\w-]{2,20}(?: (?:ids?|codes?|address(?:es)?|ips?|agents?))?)"
     r"(?=\W*\Z|,| (?:as|in|with|for|from|on|between|after|before)\b)",
     re.IGNORECASE,
 )

@@ -80,7 +80,7 @@ async def test_logins_are_counted_by_the_conditions(question: str, says: str):
     [
         (
             "which hosts did not talk to 198.51.100.81",
-            r"\*\*2 hosts: `10\.6\.0\.32`, `10\.6\.0\.34`\*\* of 4 have no record",
+            r"\*\*2 hosts: `10\.6\.0\.34`, `10\.6\.0\.32`\*\* of 4 have no record",
         ),
         (
             "who sent more than 100 MB",
