@@ -16,8 +16,8 @@ from svc.assistant.analyst.questions.states import is_polar
 from svc.assistant.analyst.questions.time_words import says_when, window_of
 from svc.assistant.findings import AnyFinding, Finding, kind_of, with_facts
 from svc.assistant.skills.answer_parts import place_words
+from svc.assistant.skills.asked.findings import ChosenRecords, RecordConditions, RecordValue
 from svc.assistant.skills.events.answer_tables import time_words
-from svc.assistant.skills.events.asked.findings import ChosenRecords, RecordConditions, RecordValue
 from svc.assistant.spool import of_kind
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, escape, plural

@@ -23,7 +23,7 @@ from svc.assistant.analyst.questions.record_questions import (
 )
 from svc.assistant.analyst.questions.states import is_polar
 from svc.assistant.analyst.questions.time_words import window_of
-from svc.assistant.skills.events.asked.findings import RecordConditions
+from svc.assistant.skills.asked.findings import RecordConditions
 
 CONDITIONS = "conditions"  # the option of the tools for events and for logins
 MAX_CLAUSE_CHARS = 300

@@ -27,8 +27,8 @@ from svc.assistant.analyst.questions.record_questions import (
 from svc.assistant.analyst.questions.states import asks_to_whom, is_polar
 from svc.assistant.findings import AnyFinding, Finding, kind_of, with_facts
 from svc.assistant.skills.answer_parts import place_words
+from svc.assistant.skills.asked.findings import AskedRecords, LargestRecord, RecordValue
 from svc.assistant.skills.events.answer_tables import time_words
-from svc.assistant.skills.events.asked.findings import AskedRecords, LargestRecord, RecordValue
 from svc.assistant.skills.indicators.patterns import scope_of
 from svc.assistant.spool import of_kind
 from svc.untrusted.defang import defang_text

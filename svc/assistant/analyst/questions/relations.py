@@ -14,7 +14,7 @@ import msgspec
 from svc.assistant.analyst.clause_words import GENERAL_WORDS
 from svc.assistant.findings import AnyFinding, Finding, kind_of, with_facts
 from svc.assistant.skills.answer_parts import place_words
-from svc.assistant.skills.events.asked.findings import AskedRecords
+from svc.assistant.skills.asked.findings import AskedRecords
 from svc.assistant.spool import of_kind
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, plural

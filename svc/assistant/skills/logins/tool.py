@@ -28,8 +28,8 @@ from svc.assistant.log_readers.login_counting import (
 from svc.assistant.log_readers.order import TimeOrder
 from svc.assistant.log_readers.parts import part_of
 from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
-from svc.assistant.skills.events.asked.chosen import ChosenCollector, conditions_in
-from svc.assistant.skills.events.evidence import Place
+from svc.assistant.skills.asked.chosen import ChosenCollector, conditions_in
+from svc.assistant.skills.asked.evidence import Place
 from svc.assistant.skills.histogram import Activity
 from svc.assistant.skills.logins.accepted import LoginDeviation, LoginRow
 from svc.assistant.skills.logins.counting import AuthTally, LoginCounts

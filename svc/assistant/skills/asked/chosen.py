@@ -14,10 +14,10 @@ import msgspec
 
 from svc.assistant.findings import Confidence, Evidence, Facts, Finding, Severity
 from svc.assistant.sigma.event import Event, without_fields
-from svc.assistant.skills.events.asked.findings import ChosenRecords, RecordConditions, RecordValue
-from svc.assistant.skills.events.asked.largest import amount_of, source_of
-from svc.assistant.skills.events.asked.records import STATES, HeldBy, RecordColumns, has_word, outcome_of, word_pattern
-from svc.assistant.skills.events.evidence import Place
+from svc.assistant.skills.asked.evidence import Place
+from svc.assistant.skills.asked.findings import ChosenRecords, RecordConditions, RecordValue
+from svc.assistant.skills.asked.largest import amount_of, source_of
+from svc.assistant.skills.asked.records import STATES, HeldBy, RecordColumns, has_word, outcome_of, word_pattern
 from svc.untrusted.markup import plural
 
 MAX_VALUES = 5_000  # different ones of a column; more are counted as cut

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.asked.findings import LargestRecord, RecordValue
+from svc.assistant.skills.asked.findings import LargestRecord, RecordValue
 from svc.assistant.skills.indicators.patterns import scope_of
 
 KEPT = 3
