@@ -87,8 +87,8 @@ RUN_TIME = {
         "[one for known in (*table().kind, *table().rule)"
         " for one in (known.words, getattr(known, 'and_words', ''), known.not_words) if one]"
     ),
-    "skills/events/asked/records.py:_pattern": "[_pattern(word).pattern for word in ('loads', 'aa', '443')]",
-    "skills/events/asked/records.py:__init__": (
+    "skills/asked/records.py:_pattern": "[_pattern(word).pattern for word in ('loads', 'aa', '443')]",
+    "skills/asked/records.py:__init__": (
         "[f'(?:{_joined(name)})$'"
         " for names in module('svc.assistant.analyst.questions.record_questions')._names().values() for name in names]"
     ),

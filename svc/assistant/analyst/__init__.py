@@ -51,8 +51,8 @@ from svc.assistant.findings import (
     with_facts,
 )
 from svc.assistant.instruction_text.answer import distinct
+from svc.assistant.skills.asked.findings import AskedRecords, ChosenRecords, FollowingRecords
 from svc.assistant.skills.catalogue import SKILLS, section_of, toolsets
-from svc.assistant.skills.events.asked.findings import AskedRecords, ChosenRecords, FollowingRecords
 from svc.assistant.skills.skill import Picture, Skill
 from svc.assistant.spool import SpoolWriter, collected
 from svc.assistant.turn import Answer, Assistant, Exchange, Step, ToolCluster, Turn, WorkerLoad

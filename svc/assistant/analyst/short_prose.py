@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from svc.assistant.analyst.asked_values import Groups
-from svc.assistant.analyst.follow_ups.times import shown
 from svc.assistant.analyst.questions.things import SUMMARIES
 from svc.assistant.findings import AnyFinding, Severity, columns, kind_of
 from svc.assistant.skills.catalogue import section_of
+from svc.assistant.skills.events.answer_tables import time_words
 from svc.assistant.skills.events.findings import EventTactics
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, escape
@@ -89,7 +89,7 @@ def _circumstances(finding: AnyFinding) -> str:
         if named:
             told += f" {word} {' and '.join(code_span(defang_text(one), limit=80) for one in named)}"
     time = next((held[name] for name in _AT if isinstance(held.get(name), str) and held[name]), None)
-    return f"{told}, {escape(shown(str(time)))}" if told and time else told
+    return f"{told}, {escape(time_words(str(time)))}" if told and time else told
 
 
 def _one_sentence(text: str) -> str:

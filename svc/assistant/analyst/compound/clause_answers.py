@@ -41,7 +41,7 @@ from svc.assistant.analyst.questions.event_answers import is_plain
 from svc.assistant.analyst.questions.record_questions import measured_by
 from svc.assistant.findings import AnyFinding, kind_of, with_facts
 from svc.assistant.sigma.engine import Rule
-from svc.assistant.skills.events.asked.findings import AskedRecords, ChosenRecords, FollowingRecords
+from svc.assistant.skills.asked.findings import AskedRecords, ChosenRecords, FollowingRecords
 from svc.assistant.skills.events.findings import EventsSummary
 from svc.assistant.spool import collected, of_kind
 from svc.assistant.workers.mentions import mentioning_lines

@@ -45,7 +45,7 @@ from svc.assistant.analyst.structured_answer import structured_answer
 from svc.assistant.analyst.yes_or_no import is_yes_no_question
 from svc.assistant.findings import AnyFinding, Finding, InputKind, kind_of, with_facts
 from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
-from svc.assistant.skills.events.asked.findings import AskedRecords, ChosenRecords
+from svc.assistant.skills.asked.findings import AskedRecords, ChosenRecords
 from svc.assistant.spool import of_kind
 from svc.assistant.turn import Answer, Step, Turn, TurnFile
 from svc.assistant.workers.payer import stop_reason

@@ -16,8 +16,8 @@ from svc.assistant.analyst.questions.states import is_polar
 from svc.assistant.analyst.questions.time_words import says_when, window_of
 from svc.assistant.findings import AnyFinding, Finding, kind_of, with_facts
 from svc.assistant.skills.answer_parts import place_words
+from svc.assistant.skills.asked.findings import ChosenRecords, RecordConditions, RecordValue
 from svc.assistant.skills.events.answer_tables import time_words
-from svc.assistant.skills.events.asked.findings import ChosenRecords, RecordConditions, RecordValue
 from svc.assistant.spool import of_kind
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, escape, plural
@@ -71,7 +71,16 @@ def chosen_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, boo
         what = "a duration" if asked.measure == "seconds" else "a number of bytes"
         return _cannot(clause, f"no record states {what} ({_read(mine)})"), False
     answer = next(answer for is_asked, answer in _ANSWERS if is_asked(clause, asked))
-    return answer(clause, asked, mine)
+    text, is_told = answer(clause, asked, mine)
+    return text + _sums(mine), is_told
+
+
+def _sums(found: _Found) -> str:
+    """The sources that exceed a limit with all of their records together, though none of these does."""
+    single = {value.value for one in found for value in one.facts.values}
+    more = [value for one in found for value in one.facts.sums if value.value not in single]
+    listed = "; ".join(f"{_value(one.value)} {one.count:,} bytes" for one in more[:SHOWN])
+    return f" More in sum than the limit: {listed}." if listed else ""
 
 
 def _cannot(clause: str, reason: str) -> str:
@@ -202,7 +211,9 @@ def _values(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, b
             kept = counts.most_common(asked.top or None)
             shown = max(SHOWN_GROUPS if asked.is_grouped else SHOWN, asked.top)
             rest = (
-                f" ({len(counts) - len(kept):,} more with at most {kept[-1][1]:,})" if len(kept) < len(counts) else ""
+                f" ({len(counts) - len(kept):,} more with at most {counts.most_common()[len(kept)][1]:,})"
+                if len(kept) < len(counts)
+                else ""
             )
             parts.append(f"{what}: {_listed(kept, len(kept), shown=shown)}{rest}")
     when = _when(found) if WHEN.search(clause) or asked.logins else ""
@@ -210,14 +221,16 @@ def _values(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, b
         if asked.top:
             names = " or ".join(list(asked.columns)[:2])
             return _cannot(clause, f"no record states a value for {escape(names)} ({_read(found)})"), False
-        shown = [evidence for one in found for evidence in one.evidence][:SHOWN]
-        listed = "; ".join(f"{code_span(defang_text(one.excerpt), limit=EXCERPT_CHARS)}" for one in shown)
-        more = f" and {total - len(shown):,} more" if total > len(shown) else ""
+        first = [evidence for one in found for evidence in one.evidence][:SHOWN]
+        listed = "; ".join(code_span(defang_text(one.excerpt), limit=EXCERPT_CHARS) for one in first)
+        more = f" and {total - len(first):,} more" if total > len(first) else ""
         return f"**{_things(total, asked)}**{criterion}: {listed}{more} ({_read(found)}{_place(found)}).{when}", True
     about = f"{_things(total, asked)}{criterion}; {_read(found)}{_place(found)}"
     return f"**{'; '.join(parts)}** ({about}).{when}{_cut(found)}", True
 
 
+_HAPPENED = re.compile(r"\bwhat\b[^?]{0,12}\b(?:happen\w*|going on|logged|recorded)\b", re.IGNORECASE)
+_ANY = re.compile(r"\W*any(?:thing|one|body)?\b", re.IGNORECASE)
 _ANSWERS: tuple[
     tuple[Callable[[str, RecordConditions], object], Callable[[str, RecordConditions, _Found], tuple[str, bool]]],
     ...,
@@ -231,8 +244,6 @@ _ANSWERS: tuple[
     (lambda _, __: True, _values),
 )
 """The first whose condition is met answers."""
-_HAPPENED = re.compile(r"\bwhat\b[^?]{0,12}\b(?:happen\w*|going on|logged|recorded)\b", re.IGNORECASE)
-_ANY = re.compile(r"\W*any(?:thing|one|body)?\b", re.IGNORECASE)
 
 
 def _across(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, bool] | None:
@@ -256,7 +267,8 @@ def _across(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, b
     name = next((name for name in values if name.lower().endswith(asked.place.lower())), "")
     if not name:
         return _cannot(clause, f"{code_span(asked.place, limit=60)} is not among the inputs that were read"), False
-    only = sorted(values[name] - set.union(*(held for other, held in values.items() if other != name)))
+    elsewhere = {value for other, held in values.items() if other != name for value in held}
+    only = sorted(values[name] - elsewhere)
     if not only:
         return f"**None:** each {escape(what)} of {code_span(name, limit=60)} is in another input, too.", True
     return f"**{_many(len(only), what)} only in {code_span(name, limit=60)}: {_plain(only)}**.", True

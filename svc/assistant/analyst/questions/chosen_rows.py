@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from svc.assistant.analyst.questions.record_questions import AT_HOST
 from svc.assistant.findings import AnyFinding, kind_of, with_facts
-from svc.assistant.skills.events.asked.findings import AskedRecords, ChosenRecords, RecordValue
+from svc.assistant.skills.asked.findings import AskedRecords, ChosenRecords, RecordValue
 from svc.assistant.spool import of_kind
 
 MAX_ROWS = 5_000

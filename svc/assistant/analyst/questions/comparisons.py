@@ -12,7 +12,7 @@ import msgspec
 
 from svc.assistant.findings import AnyFinding, kind_of, with_facts
 from svc.assistant.skills.answer_parts import place_words
-from svc.assistant.skills.events.asked.findings import AskedRecords
+from svc.assistant.skills.asked.findings import AskedRecords
 from svc.assistant.skills.events.findings import LogonAccount
 from svc.assistant.skills.logins.findings import AuthAccount
 from svc.assistant.spool import of_kind

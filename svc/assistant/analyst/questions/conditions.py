@@ -23,7 +23,7 @@ from svc.assistant.analyst.questions.record_questions import (
 )
 from svc.assistant.analyst.questions.states import is_polar
 from svc.assistant.analyst.questions.time_words import window_of
-from svc.assistant.skills.events.asked.findings import RecordConditions
+from svc.assistant.skills.asked.findings import RecordConditions
 
 CONDITIONS = "conditions"  # the option of the tools for events and for logins
 MAX_CLAUSE_CHARS = 300
@@ -39,10 +39,10 @@ _ASKED = (
     r"(?:(?:which|what|list|show|name)(?: (?:of|all|the|me|our|us)){0,3}(?: [\w-]{1,20}){1,2}?|who|hosts|machines|users"
     r"|accounts|ips|addresses|computers|servers)"
 )
+_NEGATED = r"(?:did|do|does|was|were|has|have|had|is|are|could)"
 _NOT = re.compile(
-    rf"\A\W*(?:(?:and|so|ok|but) )?(?P<asked>{_ASKED})(?P<actor> (?:did|do|does|was|were|has|have|had|is|are|could)?"
-    r"(?: [\w.@\\-]{1,60})?| that| which)??"
-    r" (?:(?:did|do|does|was|were|has|have|had|is|are|could)(?P<subject> [\w.@\\-]{1,60})? not|\w{1,8}n['\u2019]?t"
+    rf"\A\W*(?:(?:and|so|ok|but) )?(?P<asked>{_ASKED})(?P<actor> {_NEGATED}?(?: [\w.@\\-]{{1,60}})?| that| which)??"
+    rf" (?:{_NEGATED}(?P<subject> [\w.@\\-]{{1,60}})? not|(?:{_NEGATED}|ca)n['\u2019]?t"
     r"|not|never|without|lacks?|nowhere)\b(?P<rest>[^?]*)",
     re.IGNORECASE,
 )
@@ -90,11 +90,12 @@ _GROUPS = {
 """What records are counted by, beside what questions ask for: its words, and the names of the columns."""
 _GROUP = re.compile(
     r"\b(?:by|per|for each|for every|grouped by|each) (?:the )?"
-    r"(?P<noun>[\w-]{2,20}(?: (?:ids?|codes?|address(?:es)?|ips?|agents?))?)"
+    r"(?!whom?\b|which\b|what\b)(?P<noun>[\w-]{2,20}(?: (?:ids?|codes?|address(?:es)?|ips?|agents?))?)"
     r"(?=\W*\Z|,| (?:as|in|with|for|from|on|between|after|before)\b)",
     re.IGNORECASE,
 )
 _IDS = re.compile(r"\b(?:list|which|what|show|count)\b[^?]{0,20}\bevent[ -]?(?:ids?|codes?)\b", re.IGNORECASE)
+_DISTINCT = re.compile(r"\bhow many (?:different|distinct|unique) ", re.IGNORECASE)
 _HAPPENED = re.compile(
     r"\bwhat(?:'s| is| was)? (?:all )?"
     r"(?:happen(?:s|ed|ing)?|(?:was )?going on|(?:was )?logged|recorded|(?:was|is) there)\b",
@@ -239,6 +240,8 @@ class _ClauseReader:
             columns = columns_named((negated or most or {"asked": ""})["asked"])
         else:
             columns = groups or self._columns(has_top=top is not None)
+        if not columns and _PREMISE.match(self.clause):
+            columns = columns_named("who")
         unit = limit["unit"].lower() if limit is not None else ""
         number = float(limit["number"]) * _UNITS[unit] if limit is not None else -1.0
         is_less = limit is not None and (limit["less"] or (limit["sign"] or "").startswith("<"))
@@ -280,6 +283,8 @@ class _ClauseReader:
             return found.logins == "accepted" and bool(found.words)
         if _JUST.match(self.clause):
             return bool(found.columns)
+        if _DISTINCT.search(self.clause) and found.columns:
+            return True
         counts_logins = COUNT.search(self.clause) is not None and bool(found.logins)
         asks_login = bool(found.logins and found.words) and (
             is_polar(self.clause) or _WHO.match(self.clause) is not None
@@ -307,8 +312,8 @@ class _ClauseReader:
                 self._take(_GROUP)
                 return {what: names}
         found = columns_named(match["noun"])
-        if not found or len(found) > MAX_GROUPED:
-            return {}
+        if not found or len(found) > MAX_GROUPED or match["noun"].lower() in found or _LOGIN.search(match["noun"]):
+            return {}  # "by failures" is no column
         self._take(_GROUP)
         return found
 

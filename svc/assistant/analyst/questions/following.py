@@ -14,9 +14,9 @@ from svc.assistant.analyst.questions.orders import order_of
 from svc.assistant.analyst.questions.time_words import window_of
 from svc.assistant.findings import AnyFinding, Evidence, Finding, kind_of, with_facts
 from svc.assistant.skills.answer_parts import place_words
+from svc.assistant.skills.asked.findings import FollowingRecords
+from svc.assistant.skills.asked.following import FollowingQuestion
 from svc.assistant.skills.events.answer_tables import time_words
-from svc.assistant.skills.events.asked.findings import FollowingRecords
-from svc.assistant.skills.events.asked.following import FollowingQuestion
 from svc.assistant.spool import of_kind
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, plural

@@ -17,8 +17,8 @@ from svc.assistant.analyst.questions.things import SUMMARIES
 from svc.assistant.analyst.questions.time_words import window_of
 from svc.assistant.findings import AnyFinding, columns, kind_of, with_facts
 from svc.assistant.skills.answer_parts import place_words
+from svc.assistant.skills.asked.findings import AskedRecords
 from svc.assistant.skills.events.answer_tables import time_words
-from svc.assistant.skills.events.asked.findings import AskedRecords
 from svc.assistant.skills.host_artefacts.findings import HostActivity, HostSummary
 from svc.assistant.spool import of_kind, worst_first
 from svc.untrusted.defang import defang_text

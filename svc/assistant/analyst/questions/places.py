@@ -15,8 +15,8 @@ import msgspec
 from svc.assistant.findings import AnyFinding, Finding, kind_of, with_facts
 from svc.assistant.knowledge import load
 from svc.assistant.skills.answer_parts import place_words
-from svc.assistant.skills.events.asked.findings import AskedRecords, RecordValue
-from svc.assistant.skills.events.asked.records import COUNTRY_IS
+from svc.assistant.skills.asked.findings import AskedRecords, RecordValue
+from svc.assistant.skills.asked.records import COUNTRY_IS
 from svc.assistant.spool import of_kind
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, plural

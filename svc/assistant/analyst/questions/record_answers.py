@@ -27,8 +27,8 @@ from svc.assistant.analyst.questions.record_questions import (
 from svc.assistant.analyst.questions.states import asks_to_whom, is_polar
 from svc.assistant.findings import AnyFinding, Finding, kind_of, with_facts
 from svc.assistant.skills.answer_parts import place_words
+from svc.assistant.skills.asked.findings import AskedRecords, LargestRecord, RecordValue
 from svc.assistant.skills.events.answer_tables import time_words
-from svc.assistant.skills.events.asked.findings import AskedRecords, LargestRecord, RecordValue
 from svc.assistant.skills.indicators.patterns import scope_of
 from svc.assistant.spool import of_kind
 from svc.untrusted.defang import defang_text
@@ -210,7 +210,8 @@ def _named_too(clause: str, found: Finding[AskedRecords], text: str) -> str:
     columns = set(columns_of(match[0]))
     if columns and not columns & {one.what for one in found.facts.values} and found.evidence:
         return f" {code_span(defang_text(found.evidence[0].excerpt), limit=EXCERPT_CHARS)}."
-    named = [one for one in found.facts.values if one.what in columns and _value(one.value) not in text]
+    told = [one for one in found.facts.values if one.what in columns and one.what != AT_HOST]
+    named = [one for one in told if _value(one.value) not in text]
     parts = [
         f"{what}: {_listed([one for one in named if one.what == what])}"
         for what in dict.fromkeys(one.what for one in named)
@@ -252,6 +253,9 @@ def _values(clause: str, found: Finding[AskedRecords]) -> str:
                 f"**Cannot tell** {code_span(clause, limit=160)}: {missing.strip()[:1].lower()}{missing.strip()[1:-1]}"
             )
             return f"{lead} ({_about(found)}). What they state: {'; '.join(parts)}.{when}"
+    if missing and all(one.value.lower() in facts.words for one in facts.values):  # only what the question names
+        reason = f"{missing.strip()[:1].lower()}{missing.strip()[1:-1]}"
+        return f"**Cannot tell** {code_span(clause, limit=160)}: {reason} ({_about(found)})."
     text = f"**{'; '.join(parts)}** ({_about(found)}).{when}{missing}{_not_limited(clause)}"
     return text if missing else text + _named_too(clause, found, text)
 

@@ -21,7 +21,7 @@ from svc.assistant.analyst.questions.relations import relation_of
 from svc.assistant.analyst.questions.states import asks_to_whom, is_polar
 from svc.assistant.analyst.questions.time_words import without_time
 from svc.assistant.knowledge import load
-from svc.assistant.skills.events.asked.records import RecordQuestion
+from svc.assistant.skills.asked.records import RecordQuestion
 
 MAX_WORDS = 6
 MAX_QUESTION_CHARS = 300

@@ -14,7 +14,7 @@ import msgspec
 from svc.assistant.analyst.clause_words import GENERAL_WORDS
 from svc.assistant.findings import AnyFinding, Finding, kind_of, with_facts
 from svc.assistant.skills.answer_parts import place_words
-from svc.assistant.skills.events.asked.findings import AskedRecords
+from svc.assistant.skills.asked.findings import AskedRecords
 from svc.assistant.spool import of_kind
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, plural
@@ -50,13 +50,16 @@ _NOUNS = {
     "serial number": r"serials?(?: numbers?)?",
 }  # fmt: skip
 _VALUE = r"[`'\"]?(?P<value>[\w$@\\:.*+-]{0,120}[\w$])[`'\"]?"
+_DONE = (
+    r"(?:reset|stolen|taken|hit|put|set|sent|lost|broken|read|\w{2,20}ed)\b"  # "whose MFA was reset" asks for no owner
+)
 _VERBS = (
     (
         re.compile(rf"\b(?:own(?:s|ed)?|belong(?:s|ed)? to|(?:is|was) assigned)(?: the)? {_VALUE}", re.IGNORECASE),
         "owner",
     ),
     (re.compile(rf"\bto whom (?:does|did) {_VALUE} belong\b", re.IGNORECASE), "owner"),
-    (re.compile(rf"\bwhose (?:\w+ )?(?:is|was) {_VALUE}", re.IGNORECASE), "owner"),
+    (re.compile(rf"\bwhose (?:\w+ )?(?:is|was) (?!{_DONE}){_VALUE}", re.IGNORECASE), "owner"),
     (re.compile(rf"\bwho (?:does|did) {_VALUE} (?:report|belong) to\b", re.IGNORECASE), "manager"),
 )
 _STARTED = re.compile(

@@ -11,6 +11,7 @@ from svc.assistant.log_readers.login_counting import LoginPattern
 from svc.assistant.log_readers.tables.excerpts import QUOTED_CHARS
 from svc.assistant.log_readers.time_window import OPTIONS
 from svc.assistant.skills.answer_parts import EXCERPT_CHARS, MAX_FACTS, READ, Fold, place_words
+from svc.assistant.skills.asked.findings import AskedRecords, ChosenRecords, FollowingRecords
 from svc.assistant.skills.events import answer_activity, answer_exports, answer_tables
 from svc.assistant.skills.events.activity_findings import (
     Beaconing,
@@ -23,7 +24,6 @@ from svc.assistant.skills.events.activity_findings import (
     UnusualLogin,
 )
 from svc.assistant.skills.events.answer_tables import period_zone, position, technique_words, time_words
-from svc.assistant.skills.events.asked.findings import AskedRecords, ChosenRecords, FollowingRecords
 from svc.assistant.skills.events.findings import (
     CloudCall,
     CloudIdentity,

@@ -20,8 +20,8 @@ import msgspec
 from svc.assistant.findings import Confidence, Facts, Finding, Severity
 from svc.assistant.knowledge.network import regular_by_nature
 from svc.assistant.sigma.event import Event, seconds_of
+from svc.assistant.skills.asked.evidence import Place
 from svc.assistant.skills.events.activity_findings import Beaconing, BeaconSearch
-from svc.assistant.skills.events.evidence import Place
 from svc.assistant.skills.pcap.addresses import is_internal
 from svc.assistant.skills.pcap.regularity import Regularity, regularity
 

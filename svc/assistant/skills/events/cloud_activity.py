@@ -16,7 +16,7 @@ import msgspec
 from svc.assistant.findings import Facts, Finding, Severity
 from svc.assistant.knowledge import load
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.evidence import Place, Span
+from svc.assistant.skills.asked.evidence import Place, Span
 from svc.assistant.skills.events.findings import CloudCall, CloudIdentity, CloudLogin, CloudRefusals
 from svc.assistant.skills.events.matches.attempts import Milder, is_deployment
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from svc.assistant.findings import Confidence, Finding, Severity
 from svc.assistant.sigma.event import Event, seconds_of
-from svc.assistant.skills.events.evidence import Place, account_of
+from svc.assistant.skills.asked.evidence import Place, account_of
 from svc.assistant.skills.events.findings import LogGap
 from svc.untrusted.markup import plural
 

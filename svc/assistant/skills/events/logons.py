@@ -30,7 +30,7 @@ from svc.assistant.log_readers.login_counting import (
     tally_for,
 )
 from svc.assistant.sigma.event import Event, seconds_of
-from svc.assistant.skills.events.evidence import Place, Span, account_of, base_name
+from svc.assistant.skills.asked.evidence import Place, Span, account_of, base_name
 from svc.assistant.skills.events.findings import (
     Logon,
     LogonAccount,

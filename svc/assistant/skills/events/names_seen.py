@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from svc.assistant.findings import NameOccurrence, NameSort, NamesSeen, OneThing, Severity
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.evidence import Place, base_name
+from svc.assistant.skills.asked.evidence import Place, base_name
 
 MAX_TRACKED = 20_000  # different names of a log
 MAX_NAMES = 5_000  # told of a log: those of detections, then the first ones

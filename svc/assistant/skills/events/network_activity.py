@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from svc.assistant.findings import Confidence, Facts, Finding, Severity
 from svc.assistant.sigma.event import Event, seconds_of, without_fields
+from svc.assistant.skills.asked.evidence import Place, Span
 from svc.assistant.skills.events.activity_findings import (
     MAX_HOSTS,
     AddressConnections,
@@ -21,7 +22,6 @@ from svc.assistant.skills.events.activity_findings import (
     PortScan,
     hosts_words,
 )
-from svc.assistant.skills.events.evidence import Place, Span
 
 SCANNED_PORTS = 15
 SCANNED_HOSTS = 25

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from svc.assistant.findings import Finding, Severity
 from svc.assistant.sigma.engine import Rule
 from svc.assistant.sigma.event import Event, seconds_of, without_fields
-from svc.assistant.skills.events.evidence import Place, account_of, base_name
+from svc.assistant.skills.asked.evidence import Place, account_of, base_name
 from svc.assistant.skills.events.findings import ProcessNode, ProcessTree
 from svc.assistant.skills.events.matches.rule_hits import RANK
 

@@ -9,8 +9,8 @@ import msgspec
 
 from svc.assistant.findings import Confidence, Finding, Severity
 from svc.assistant.sigma.event import Event, Verdict
+from svc.assistant.skills.asked.evidence import Place, Span
 from svc.assistant.skills.events.activity_findings import ProductAlert
-from svc.assistant.skills.events.evidence import Place, Span
 
 MAX_ALERTS = 10_000
 MAX_LISTED = 1_000

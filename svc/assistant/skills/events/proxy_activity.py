@@ -6,8 +6,8 @@ from collections import Counter
 
 from svc.assistant.findings import Facts, Finding
 from svc.assistant.sigma.event import Event, without_fields
+from svc.assistant.skills.asked.evidence import Place, Span
 from svc.assistant.skills.events.activity_findings import HostRequests, ProxySummary
-from svc.assistant.skills.events.evidence import Place, Span
 
 MAX_HOSTS = 50_000
 MAX_LISTED = 50

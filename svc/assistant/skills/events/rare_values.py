@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from svc.assistant.findings import Confidence, Finding
 from svc.assistant.sigma.event import Event, without_fields
-from svc.assistant.skills.events.evidence import Place, base_name
+from svc.assistant.skills.asked.evidence import Place, base_name
 from svc.assistant.skills.events.findings import RareValue
 
 MIN_OBSERVED = 50  # values of a type, fewer say nothing about what is rare

@@ -12,7 +12,7 @@ import msgspec
 
 from svc.assistant.findings import Finding, Severity
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.evidence import Place, Span, account_of, base_name
+from svc.assistant.skills.asked.evidence import Place, Span, account_of, base_name
 from svc.assistant.skills.events.findings import RemoteAccess
 
 MAX_WAYS = 20_000  # different ones; further ones are not kept

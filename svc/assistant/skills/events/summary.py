@@ -8,7 +8,7 @@ from svc.assistant.findings import Finding
 from svc.assistant.log_readers.lines import ReadAs
 from svc.assistant.log_readers.windows import windows_events, words_for
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.evidence import Place
+from svc.assistant.skills.asked.evidence import Place
 from svc.assistant.skills.events.findings import AccountEvents, EventsSummary, HostEvents, KindCount, SourceEvents
 
 MAX_KINDS = 100  # of events in the summary

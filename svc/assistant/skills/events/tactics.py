@@ -17,7 +17,7 @@ from svc.assistant.findings import AnyFinding, Evidence, Facts, Finding, Severit
 from svc.assistant.knowledge.attack_names import attack_version, current_tactics, tactics_of
 from svc.assistant.log_readers.windows import Notable, notable, words_for
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.evidence import Place, Span
+from svc.assistant.skills.asked.evidence import Place, Span
 from svc.assistant.skills.events.findings import (
     CloudCall,
     CloudLogin,

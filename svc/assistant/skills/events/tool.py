@@ -20,14 +20,14 @@ from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
 from svc.assistant.sigma.engine import EngineSoFar, Hit, RuleEngine
 from svc.assistant.sigma.event import Event
 from svc.assistant.sigma.tables import load_rules
-from svc.assistant.skills.events.asked.chosen import ChosenCollector, conditions_in
-from svc.assistant.skills.events.asked.following import FollowingCollector, following_in
-from svc.assistant.skills.events.asked.plain_tables import counted_rows
-from svc.assistant.skills.events.asked.records import AskedCollector, RecordQuestion
+from svc.assistant.skills.asked.chosen import ChosenCollector, conditions_in
+from svc.assistant.skills.asked.evidence import Place
+from svc.assistant.skills.asked.following import FollowingCollector, following_in
+from svc.assistant.skills.asked.plain_tables import counted_rows
+from svc.assistant.skills.asked.records import AskedCollector, RecordQuestion
 from svc.assistant.skills.events.beaconing import BeaconSeries
 from svc.assistant.skills.events.cloud_activity import CloudActivity
 from svc.assistant.skills.events.coverage import Coverages
-from svc.assistant.skills.events.evidence import Place
 from svc.assistant.skills.events.log_gaps import Continuity
 from svc.assistant.skills.events.logons import LogonCounts
 from svc.assistant.skills.events.matches.rule_hits import RuleHits, not_correlated

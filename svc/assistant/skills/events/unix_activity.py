@@ -12,7 +12,7 @@ import msgspec
 
 from svc.assistant.findings import Facts, Finding, Severity
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.evidence import Place, Span
+from svc.assistant.skills.asked.evidence import Place, Span
 from svc.assistant.skills.events.findings import CommandCount, ProgramCount, SudoCommand, UnixChange, UnixSummary
 
 MAX_CHANGES = 5_000  # different ones

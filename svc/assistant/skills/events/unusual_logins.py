@@ -13,8 +13,8 @@ import msgspec
 
 from svc.assistant.findings import Confidence, Finding, Severity
 from svc.assistant.sigma.event import Event, seconds_of
+from svc.assistant.skills.asked.evidence import Place
 from svc.assistant.skills.events.activity_findings import UnusualLogin
-from svc.assistant.skills.events.evidence import Place
 
 MIN_LOGINS = 5  # of an account before a source of it can be new
 RARE_LOGINS = 2  # from a source that is unusual for the account

@@ -15,7 +15,7 @@ from svc.assistant.findings import Confidence, Facts, Finding, Severity
 from svc.assistant.knowledge.network import Mark, mark_of_agent, mark_of_request
 from svc.assistant.log_readers.web_errors import WebErrorKind, web_error
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.evidence import Place, Span
+from svc.assistant.skills.asked.evidence import Place, Span
 from svc.assistant.skills.events.findings import (
     AttackCount,
     ClientTraffic,

@@ -9,7 +9,7 @@ from svc.assistant.log_readers.login_counting import LoginPattern
 from svc.assistant.log_readers.shown_times import time_words, zone_words, zoned
 from svc.assistant.log_readers.time_window import OPTIONS
 from svc.assistant.skills.answer_parts import Fold
-from svc.assistant.skills.events.asked.findings import ChosenRecords, FollowingRecords
+from svc.assistant.skills.asked.findings import ChosenRecords, FollowingRecords
 from svc.assistant.skills.logins.findings import (
     AuthAccount,
     AuthSource,

@@ -13,7 +13,7 @@ import itertools
 from svc.assistant.log_readers.login_counting import BURST, LoginTally, tally_for
 from svc.assistant.log_readers.timestamps import Stamp
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.asked.chosen import ChosenCollector
+from svc.assistant.skills.asked.chosen import ChosenCollector
 from svc.assistant.skills.logins.accepted import AcceptedLogins, FailuresBefore
 from svc.assistant.skills.logins.joining import PAIR_SECONDS, SAME_PID_SECONDS, LoginJoiner
 from svc.assistant.skills.logins.lines import LoginEvent, LoginEventKind

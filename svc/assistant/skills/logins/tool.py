@@ -28,9 +28,9 @@ from svc.assistant.log_readers.login_counting import (
 from svc.assistant.log_readers.order import TimeOrder
 from svc.assistant.log_readers.parts import part_of
 from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
-from svc.assistant.skills.events.asked.chosen import ChosenCollector, conditions_in
-from svc.assistant.skills.events.asked.following import FollowingCollector, following_in
-from svc.assistant.skills.events.evidence import Place
+from svc.assistant.skills.asked.chosen import ChosenCollector, conditions_in
+from svc.assistant.skills.asked.evidence import Place
+from svc.assistant.skills.asked.following import FollowingCollector, following_in
 from svc.assistant.skills.histogram import Activity
 from svc.assistant.skills.logins.accepted import LoginDeviation, LoginRow
 from svc.assistant.skills.logins.counting import AuthTally, LoginCounts
@@ -126,7 +126,8 @@ def inspect(
         yield _source_finding(tally, worst, source)
     for _, tally in ranked(counts.accounts, limit=counts.max_names + 1):
         yield _account_finding(tally, counts, worst, source)
-    for collector in (*counts.asked, *found.following):
+    collectors: tuple[ChosenCollector | FollowingCollector, ...] = (*counts.asked, *found.following)
+    for collector in collectors:
         yield from collector.findings(Place(source, has_records=False))
     yield from _gaps(counts, found.reader)
     if window.lacks_day:

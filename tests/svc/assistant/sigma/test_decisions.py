@@ -9,7 +9,7 @@ from svc.assistant.sigma.compile import Rejected, compile_text
 from svc.assistant.sigma.derived import derived
 from svc.assistant.sigma.engine import Rule, RuleEngine
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.evidence import Place
+from svc.assistant.skills.asked.evidence import Place
 from svc.assistant.skills.events.matches.rule_hits import RuleHits
 
 RULE = r"""

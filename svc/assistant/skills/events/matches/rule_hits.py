@@ -11,7 +11,7 @@ from svc.assistant.log_readers.windows import words_for
 from svc.assistant.sigma.correlator import Episode, Losses
 from svc.assistant.sigma.engine import Hit, Rule
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.evidence import Place, Span
+from svc.assistant.skills.asked.evidence import Place, Span
 from svc.assistant.skills.events.findings import CorrelatedGroup, RuleHit
 from svc.assistant.skills.events.matches.actors import Actors, SidNames
 from svc.assistant.skills.events.matches.attempts import Milder, milder

@@ -15,10 +15,10 @@ import msgspec
 
 from svc.assistant.findings import Confidence, Facts, Finding, Severity
 from svc.assistant.sigma.event import Event, without_fields
-from svc.assistant.skills.events.asked.chosen import login_state
-from svc.assistant.skills.events.asked.findings import FollowingRecords
-from svc.assistant.skills.events.asked.records import word_pattern
-from svc.assistant.skills.events.evidence import Place, account_of
+from svc.assistant.skills.asked.chosen import login_state
+from svc.assistant.skills.asked.evidence import Place, account_of
+from svc.assistant.skills.asked.findings import FollowingRecords
+from svc.assistant.skills.asked.records import word_pattern
 from svc.untrusted.markup import plural
 
 AFTER_FAILURES = 3  # failures of the source or the account before a login

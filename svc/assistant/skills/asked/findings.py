@@ -158,6 +158,8 @@ class ChosenRecords(Facts, frozen=True, kw_only=True, tag="chosen_records"):
     """``allowed`` or ``blocked``, and what each record says itself."""
     is_measured: bool
     """Whether a record states what is measured."""
+    sums: list[RecordValue]
+    """The sources that exceed the limit with all of their records together."""
     is_cut: bool
     """Whether there are more different values than are listed."""
     first: str | None

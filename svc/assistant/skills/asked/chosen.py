@@ -14,10 +14,10 @@ import msgspec
 
 from svc.assistant.findings import Confidence, Evidence, Facts, Finding, Severity
 from svc.assistant.sigma.event import Event, without_fields
-from svc.assistant.skills.events.asked.findings import ChosenRecords, RecordConditions, RecordValue
-from svc.assistant.skills.events.asked.largest import amount_of
-from svc.assistant.skills.events.asked.records import STATES, HeldBy, RecordColumns, has_word, outcome_of, word_pattern
-from svc.assistant.skills.events.evidence import Place
+from svc.assistant.skills.asked.evidence import Place
+from svc.assistant.skills.asked.findings import ChosenRecords, RecordConditions, RecordValue
+from svc.assistant.skills.asked.largest import amount_of, source_of
+from svc.assistant.skills.asked.records import STATES, HeldBy, RecordColumns, has_word, outcome_of, word_pattern
 from svc.untrusted.markup import plural
 
 MAX_VALUES = 5_000  # different ones of a column; more are counted as cut
@@ -46,6 +46,7 @@ class ChosenCollector:
         self._others: dict[str, Counter[str]] = {}
         self._buckets: Counter[str] = Counter()
         self._outcomes: Counter[str] = Counter()
+        self._sums: Counter[str] = Counter()
         self._is_cut = False
         self._first = self._last = ""
         self._ends: dict[str, Event] = {}
@@ -87,6 +88,9 @@ class ChosenCollector:
         if amount is None:
             return False
         self._measured += 1
+        source = source_of(event) if asked.measure != "seconds" else ""
+        if source and (source in self._sums or len(self._sums) < MAX_VALUES):
+            self._sums[source] += amount
         return amount > asked.more if asked.more >= 0 else amount < asked.less
 
     def _choose(self, event: Event, held: Sequence[tuple[str, str]], times: int) -> None:
@@ -145,6 +149,11 @@ class ChosenCollector:
             buckets=[RecordValue(self._asked.per, name, n) for name, n in sorted(self._buckets.items())],
             outcomes=[RecordValue(*one.partition(": ")[::2], n) for one, n in self._outcomes.most_common(SHOWN)],
             is_measured=bool(self._measured),
+            sums=[
+                RecordValue("source", name, amount)
+                for name, amount in self._sums.most_common(MAX_SHOWN)
+                if amount > self._asked.more >= 0
+            ],
             is_cut=self._is_cut or any(len(each) > SHOWN for each in (*self._values.values(), *others.values())),
             first=self._first or None,
             last=self._last or None,

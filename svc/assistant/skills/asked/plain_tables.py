@@ -9,10 +9,10 @@ from typing import BinaryIO
 from svc.assistant.findings import Coverage, ToolEvent
 from svc.assistant.log_readers.tables.reader import records_of
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.asked.chosen import ChosenCollector
-from svc.assistant.skills.events.asked.following import FollowingCollector
-from svc.assistant.skills.events.asked.records import AskedCollector
-from svc.assistant.skills.events.evidence import Place
+from svc.assistant.skills.asked.chosen import ChosenCollector
+from svc.assistant.skills.asked.evidence import Place
+from svc.assistant.skills.asked.following import FollowingCollector
+from svc.assistant.skills.asked.records import AskedCollector
 
 
 def counted_rows(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.asked.findings import LargestRecord, RecordValue
+from svc.assistant.skills.asked.findings import LargestRecord, RecordValue
 from svc.assistant.skills.indicators.patterns import scope_of
 
 KEPT = 3
@@ -126,6 +126,11 @@ def _moment(text: str) -> datetime:
 
 def _is_number(value: str) -> bool:
     return len(value) <= MAX_NUMBER_CHARS and value.replace(".", "", 1).isdecimal()
+
+
+def source_of(event: Event) -> str:
+    """The address that a record about traffic is from; "" if it has none."""
+    return _first(event, _SOURCES)
 
 
 def _first(event: Event, names: Sequence[str]) -> str:

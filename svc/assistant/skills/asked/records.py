@@ -14,9 +14,9 @@ import msgspec
 
 from svc.assistant.findings import Confidence, Facts, Finding, Severity
 from svc.assistant.sigma.event import Event
-from svc.assistant.skills.events.asked.findings import AskedRecords, RecordTime, RecordValue
-from svc.assistant.skills.events.asked.largest import LargestRecords
-from svc.assistant.skills.events.evidence import Place, Span
+from svc.assistant.skills.asked.evidence import Place, Span
+from svc.assistant.skills.asked.findings import AskedRecords, RecordTime, RecordValue
+from svc.assistant.skills.asked.largest import LargestRecords
 from svc.untrusted.markup import plural
 
 MAX_GROUPS = 64  # sets of words; the words of a question are few
