@@ -105,7 +105,7 @@ class FollowingCollector:
                 self._others.append(without_fields(event))
 
     def _may_start(self, event: Event, login: Login) -> bool:
-        """Count a failure, or begin anew with a login that the question means more likely than the one before."""
+        """Count a failure, or begin again with a login that the question means more likely than the one before."""
         failures = max(self._failures[name] for name in (f"a {login.account}", f"s {login.source}"))
         if not login.is_accepted:
             for name in (f"a {login.account}", f"s {login.source}"):

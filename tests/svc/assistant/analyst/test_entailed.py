@@ -43,7 +43,7 @@ ROUNDED = 0.051  # a figure may be rounded to a tenth
 _DENIAL = re.compile(r"\*{0,2}(?:No|Nothing|None)\b")
 _SHORTENED = re.compile(r"… \(\+[\d,]+ characters\)$|…$")
 _PIECES = re.compile(r"[<>]")  # of "Jo <jo@example.org>", whose parts are two fields
-_DEFANGED = (("[.]", "."), ("[@]", "@"), ("hxxp", "http"), ("␊", " "), ("␍", " "), ("␉", " "))
+_DEFANGED = (("[.]", "."), ("[@]", "@"), ("[:]", ":"), ("hxxp", "http"), ("␊", " "), ("␍", " "), ("␉", " "))
 
 
 def contents(skill: str) -> dict[str, bytes]:

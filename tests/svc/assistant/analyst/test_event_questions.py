@@ -23,7 +23,7 @@ OPEN = (
     ("identity/entra/audit.json", "Who disabled MFA?", r"\*\*Found:\*\* `Entra ID MFA.* by `ben"),
     ("identity/entra/sign_ins_quiet.jsonl", "Which logins failed?", r"\*\*2 failed logins\*\* from 1 source: `ann`"),
     ("identity/entra/sign_ins.json", "Did anyone log in from abroad?", r"Cannot tell.*Logins were accepted from `192"),
-    ("saas/github/attack.jsonl", "How many events are there?", r"\*\*25 events\*\*, 2026-03-04 08:00:00 to"),
+    ("saas/github/attack.jsonl", "How many events are there?", r"\*\*28 events\*\*, 2026-03-04 08:00:00 to"),
     ("saas/github/attack.jsonl", "Were any secrets read?", r"\*\*Cannot tell\*\*"),
     ("saas/github/attack.jsonl", "Did dev-1 disable MFA?", r"\*\*Yes:\*\* `GitHub SSO.* by `dev-1`"),
     ("saas/github/quiet.jsonl", "Is anything suspicious here?", r"\*\*No sign found of\*\*.*Matches of low severity"),
