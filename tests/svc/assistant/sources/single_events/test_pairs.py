@@ -140,7 +140,7 @@ def test_an_action_is_judged_by_its_parameters(*, is_held: bool, step: int):
     figures = _figures_of([pair for pair in PARAMETERS if pair.is_held is is_held][::step])
 
     assert figures.recall >= 0.80, figures.missed
-    assert figures.false_alarms <= 0.20, figures.false
+    assert figures.false_alarms <= (0.15 if step == 1 else 0.20), figures.false
 
 
 def test_there_are_twins_of_many_products():
