@@ -148,7 +148,7 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
             _shared_browser.close()
 
 
-LEFT_OUT = {"sqlite": "--postgres", "one_service": "--replicas"}
+LEFT_OUT = {"sqlite": ("--postgres", "--replicas"), "one_service": ("--replicas",)}
 """Markers of tests, and the options with which they are left out."""
 
 
@@ -161,7 +161,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """The tests that take long come first, and those of a scope together."""
-    unsuitable = {name for name, option in LEFT_OUT.items() if config.getoption(option)}
+    unsuitable = {name for name, options in LEFT_OUT.items() if any(map(config.getoption, options))}
     left_out = [item for item in items if unsuitable & {marker.name for marker in item.iter_markers()}]
     if left_out:
         config.hook.pytest_deselected(items=left_out)

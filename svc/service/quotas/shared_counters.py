@@ -26,7 +26,7 @@ from svc.service.store.postgres.store import PostgresStore
 log: logging.Logger = logging.getLogger("svc.quotas")
 HOLD_SECONDS = 30.0
 RENEW_SECONDS = 10.0
-GATHER_SECONDS = 0.05
+GATHER_SECONDS = 0.02
 READ_TRIES = 3  # while something is being written, nobody knows whether a reading has it
 _Place = tuple[QuotaName, str]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import json
 import socket as sockets
 import threading
@@ -185,7 +186,9 @@ async def test_streams(start_service: StartService):
             refused(eve.post("/stream/ticket", json={"session_id": session_id}), 429, "Close one", "SVC_KEY_STREAMS")
         async with opened(service, bobs, key=other):
             pass
-    wait_until(lambda: not held(service, QuotaName.STREAMS), "the streams to close")
+    with service.http(key) as eve:
+        ask = functools.partial(eve.post, "/stream/ticket", json={"session_id": session_id})
+        wait_until(lambda: ask().is_success, "the streams to be closed, as every service knows it")
     async with opened(service, session_id, key=key):
         pass
 
