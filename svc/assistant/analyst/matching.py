@@ -50,7 +50,8 @@ LOOK = words(
     r"\b(?:analy[sz]e|analysis|look|check|triage|summari[sz]e|investigate|examine|inspect|review|suspicious|interesting)\b",
     r"\bwhat (?:has |had )?(?:happened|went on|was going on|is going on|took place)\b",
     r"\b(?:anything|something) (?:suspicious|malicious|unusual|wrong|bad|odd|strange|interesting|notable)\b",
-    r"\btl;? ?dr\b|\bstor(?:y|ies)\b|\boverview\b|\bexecutive summary\b|\bwhat (?:do )?you see\b|\bstands? out\b",
+    r"\btl;? ?dr\b|\bstor(?:y|ies)\b|\boverview\b|\bsummar(?:y|ies)\b(?! (?:of|by|per|table)\b)",
+    r"\bwhat (?:do )?you see\b|\bstands? out\b",
     r"\bwhat(?:'s| is| do you see| happened| went on)\b[^.?!\n]{0,30}\b(?:in|here|this|that|on|happen\w*)\b",
 )
 """Requests for whatever fits the content."""
