@@ -31,7 +31,7 @@ from svc.assistant.skills.decode.guesses import (
 from svc.assistant.skills.decode.parts import EncodedPart, runs_of
 from svc.assistant.skills.decode.plausibility import file_type, known_share, plausibility, text_of
 from svc.assistant.skills.decode.readings import Decoder, Reading
-from svc.assistant.skills.decode.scripts import MIXED
+from svc.assistant.skills.decode.scripts import MIXED, script_plausibility
 
 MAX_LAYERS = 16
 MAX_SEARCH_BYTES = 30_000_000  # read and written for one part
@@ -273,7 +273,8 @@ def _needed(node: SearchNode) -> float:
     if is_short_guess and node.text is not None and known_share(node.text) < SHORT_GUESS_WORDS:
         return UNREACHABLE
     is_strict_text = not node.guesses and len(node.data) >= 4 and node.text is not None
-    is_strict_text &= node.plausibility > MIXED or (node.text or "").isascii()
+    by_script = script_plausibility(node.text or "")
+    is_strict_text &= by_script is None or by_script > MIXED  # characters of many scripts are what noise gives
     return GOOD + GUESS_COST * node.guesses - (STRICT_TEXT_RELIEF if is_strict_text else 0.0)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import html
 import random
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from typing import Any
@@ -134,7 +134,7 @@ def numbers_of(findings: Sequence[AnyFinding]) -> set[float]:
     """Every number that rows can give: values, counts of rows that share a value, sums, and distinct values."""
     rows = msgspec.to_builtins(findings)
     written = {float(one.replace(",", "")) for one in _NUMBER.findall("\n".join(texts(rows)))}
-    totals: Counter[str] = Counter()
+    totals: defaultdict[str, float] = defaultdict(float)
     shared: Counter[tuple[str, str]] = Counter()
     sizes: set[float] = set()
     for row in rows:
@@ -146,7 +146,7 @@ def numbers_of(findings: Sequence[AnyFinding]) -> set[float]:
                 totals[name] += len(value)
             shared[name, repr(value)] += 1
     different = Counter(name for name, _ in shared)
-    counted = {float(one) for counts in (totals, shared, different) for one in counts.values()}
+    counted = {float(one) for one in (*totals.values(), *shared.values(), *different.values())}
     return written | sizes | counted | sums_of_counts(rows) | {0.0, float(len(rows))}
 
 
