@@ -1,7 +1,7 @@
 """Answer a question with conditions from the records that fulfil them exactly. Pure.
 
-What was counted is said in words, so that a condition that was read otherwise than it was meant is seen. "None" is only
-said of what was read.
+The answer says in words what was counted, so that a condition that was misread is seen. "None" is only said of what was
+read.
 """
 
 from __future__ import annotations
@@ -37,6 +37,11 @@ _NOUNS = {
     "computers": "host", "ips": "source", "sources": "source", "addresses": "source", "destinations": "destination",
     "countries": "country", "domains": "domain", "ports": "port", "files": "file",
 }  # fmt: skip
+_WAY = re.compile(
+    r"\b(?:over|via|through|using|with|by) (?P<way>rdp|vpn|winrm|smb|telnet|ftp|vnc|psexec|wmi|kerberos|ntlm|mfa)\b",
+    re.IGNORECASE,
+)
+"""How somebody logged in; sshd's records do not name SSH."""
 _Found = Sequence[Finding[ChosenRecords]]
 
 
@@ -63,6 +68,8 @@ def chosen_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, boo
         mine = [one for one in mine if one.facts.total]
     missing = [word for word in mine[0].facts.absent if all(word in one.facts.absent for one in mine)]
     if missing and not is_strict(asked) and not takes_for_granted(clause) and not COUNT.search(clause):
+        if (way := _WAY.search(clause)) is not None and way["way"].lower() in missing:
+            return _cannot(clause, f"none of the {_read(mine)} names {_value(way['way'])}"), False
         return None  # "over ssh": the findings may say it in another way
     is_of_none = is_polar(clause) or takes_for_granted(clause)
     if missing and (asked.is_complement or not is_of_none):

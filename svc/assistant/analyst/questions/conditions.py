@@ -1,6 +1,6 @@
 """Read the conditions of a question that records must fulfil exactly: "except", "did not", "more than 100 MB". Pure.
 
-A clause with such a condition has another answer than the same clause without it, so it must never be answered without.
+A clause with such a condition has a different answer from the same clause without it: never answer it without.
 """
 
 from __future__ import annotations
@@ -168,6 +168,8 @@ _OUTCOME_NOT = re.compile(
     r"|reject|prevent|refus|stop|quarantin)",
     re.IGNORECASE,
 )
+_DURATION = re.compile(r"\W*(?:and )?how (?:long|much time)\b", re.IGNORECASE)
+"""Asks for a time between two records, which no condition gives."""
 _FILLING = re.compile(
     r"\b(?:what happened|what(?: was|'s| is)? (?:happening|going on|logged|recorded)|how many|counts?|number of|in utc"
     r"|just|only|most|time of|when was|everything|more|fewer|less|busier|worse|list|different|distinct|unique"
@@ -191,7 +193,7 @@ def takes_for_granted(clause: str) -> bool:
 
 def conditions_of(clause: str) -> RecordConditions | None:
     """The conditions of a clause; None if it has none that its ordinary answer would leave out."""
-    if len(clause) > MAX_CLAUSE_CHARS or measured_by(clause):
+    if len(clause) > MAX_CLAUSE_CHARS or measured_by(clause) or _DURATION.match(clause):
         return None
     read = _ClauseReader(clause)
     found = read.conditions()
@@ -266,7 +268,7 @@ class _ClauseReader:
         )
 
     def is_conditioned(self, found: RecordConditions) -> bool:
-        """Whether the clause has another answer than without its conditions."""
+        """Whether the clause has a different answer from the one without its conditions."""
         if found.is_complement:
             return bool(found.columns and (found.words or found.logins or found.ports))
         if found.excluded or (found.place and not found.place.startswith(IN_FILE)):

@@ -88,6 +88,8 @@ def following_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, 
     quoted = code_span(clause, limit=160)
     if not mine:
         return f"**Cannot tell** {quoted}: nothing that was read records logins.", False
+    if any(one.facts.is_newest_first for one in mine):
+        return f"**Cannot tell** {quoted}: the newest record comes first. Attach the log sorted by time.", False
     found = [one for one in mine if one.facts.is_found]
     if not found:
         read = plural(sum(one.facts.total for one in mine), "record")

@@ -1,6 +1,6 @@
 """Questions about one fact of a mail: who really sent it, where replies go, which links it has. Pure.
 
-Who opened a mail or clicked a link is in no mail: that is said, and where it is recorded.
+Who opened a mail or clicked a link is in no mail: the answer says so, and where it is recorded.
 """
 
 from __future__ import annotations

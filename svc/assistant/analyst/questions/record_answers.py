@@ -36,6 +36,7 @@ from svc.untrusted.markup import code_span, escape, plural
 
 SHOWN = 6
 EXCERPT_CHARS = 200
+_WHO_IS = re.compile(r"\W*who(?:'s| is| was)\b", re.IGNORECASE)
 _NAME = re.compile(r"[\d.@\\/:_$-]")
 _RUN_COUNT = re.compile(r"run[ _]?count", re.IGNORECASE)
 _SECONDS = re.compile(r"(?:duration|elapsed)", re.IGNORECASE)
@@ -253,7 +254,8 @@ def _values(clause: str, found: Finding[AskedRecords]) -> str:
                 f"**Cannot tell** {code_span(clause, limit=160)}: {missing.strip()[:1].lower()}{missing.strip()[1:-1]}"
             )
             return f"{lead} ({_about(found)}). What they state: {'; '.join(parts)}.{when}"
-    if missing and all(one.value.lower() in facts.words for one in facts.values):  # only what the question names
+    is_named_alone = all(one.value.lower() in facts.words for one in facts.values)
+    if missing and is_named_alone and not _WHO_IS.match(clause):
         reason = f"{missing.strip()[:1].lower()}{missing.strip()[1:-1]}"
         return f"**Cannot tell** {code_span(clause, limit=160)}: {reason} ({_about(found)})."
     text = f"**{'; '.join(parts)}** ({_about(found)}).{when}{missing}{_not_limited(clause)}"

@@ -116,6 +116,7 @@ EXTERNAL = re.compile(
     re.IGNORECASE,
 )
 _WORDS_OF_QUESTIONS = """
+attached attachment uploaded provided given
 account accounts actually entry entries entered enter attempt arrived come came comes only just please utc machine
 machines computer computers device devices endpoint endpoints server servers operations actions start starts spawn
 spawned launch launched write wrote pull pulled push contact contacted ask requested under over via per different

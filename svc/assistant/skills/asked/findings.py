@@ -112,6 +112,8 @@ class FollowingRecords(Facts, frozen=True, kw_only=True, tag="following_records"
     """The account or the address that the question names for the login."""
     total: int
     """Records that were read."""
+    is_newest_first: bool
+    """Whether the records were in reverse order, so that those after a login were read before it."""
     accepted: int
     """Accepted logins among them."""
     is_found: bool

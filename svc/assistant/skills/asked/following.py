@@ -66,6 +66,8 @@ class FollowingCollector:
         self._failures: Counter[str] = Counter()
         self._total = self._accepted = 0
         self._has_logins = False
+        self._previous = ""
+        self._order = 0  # above zero, the oldest come first
         self._start: _Start | None = None
         self._is_own = re.compile(r"(?!)")
         self._begin_again()
@@ -84,6 +86,9 @@ class FollowingCollector:
     def look(self, event: Event, login: Login | None, *, is_session: bool, times: int = 1) -> None:
         """Look at a record with what it says about a login; ``is_session``: it is about sessions alone."""
         self._total += times
+        if event.time:
+            self._order += (event.time >= self._previous) - (event.time < self._previous)
+            self._previous = event.time
         if login is not None:
             self._has_logins = True
             self._accepted += login.is_accepted
@@ -140,6 +145,7 @@ class FollowingCollector:
                 clause=self._question.clause,
                 names=list(self._question.names),
                 total=self._total,
+                is_newest_first=self._order < 0,
                 accepted=self._accepted,
                 is_found=start is not None,
                 account=start.login.account if start is not None else "",

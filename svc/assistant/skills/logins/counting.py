@@ -329,7 +329,7 @@ class LoginCounts:
 
     def _success(self, event: LoginEvent, number: int, line: str) -> None:
         self._connection(event).has_success = True
-        if event.service not in ("sudo", "su"):  # whoever uses these is logged in already
+        if event.service not in ("sudo", "su"):  # who uses these is logged in already
             self._ask(_record(event, event.account, number, line, "success"), event.count)
         source, account = self.sources.get(event.source), self.accounts.get(event.account)
         before = FailuresBefore()

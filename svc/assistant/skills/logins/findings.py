@@ -11,7 +11,7 @@ import msgspec
 
 from svc.assistant.findings import Facts
 from svc.assistant.log_readers.login_counting import LoginPattern
-from svc.assistant.skills.histogram import ActivitySeries
+from svc.assistant.skills.charts.histogram import ActivitySeries
 
 
 class LoginAccess(StrEnum):

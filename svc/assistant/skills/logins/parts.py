@@ -5,7 +5,7 @@ from __future__ import annotations
 from svc.assistant.log_readers.time_window import TimeWindow
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
 from svc.assistant.skills.asked.following import FollowingCollector, Login
-from svc.assistant.skills.histogram import Activity
+from svc.assistant.skills.charts.histogram import Activity
 from svc.assistant.skills.logins.counting import LoginCounts
 from svc.assistant.skills.logins.lines import NO_SOURCE, AuthLines, LoginEvent, LoginEventKind
 from svc.assistant.skills.logins.log_lines import LogLines

@@ -31,7 +31,7 @@ from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
 from svc.assistant.skills.asked.chosen import ChosenCollector, conditions_in
 from svc.assistant.skills.asked.evidence import Place
 from svc.assistant.skills.asked.following import FollowingCollector, following_in
-from svc.assistant.skills.histogram import Activity
+from svc.assistant.skills.charts.histogram import Activity
 from svc.assistant.skills.logins.accepted import LoginDeviation, LoginRow
 from svc.assistant.skills.logins.counting import AuthTally, LoginCounts
 from svc.assistant.skills.logins.findings import (
@@ -90,10 +90,7 @@ def inspect(
         found if isinstance(found, LoginsSoFar) else LoginsSoFar(TimeWindow(after or "", before or "", days, outside))
     )
     if not found.count:
-        found.counts.asked = tuple(
-            ChosenCollector(clause, one) for clause, one in conditions_in(conditions) if one.logins
-        )
-        found.following = tuple(map(FollowingCollector, following_in(following)))
+        _collect(found, conditions, following)
     order, counts, read, window = TimeOrder(content, found.count), found.counts, found.lines, found.window
     if order.is_backwards:
         yield Progress(text=f"{source} is in reverse order (newest line first); reading it from its end")
@@ -142,6 +139,12 @@ def _asked(question: str, read: LogLines, source: str) -> tuple[LoginQuestion, b
     if found[0] is LoginQuestion.OTHER and source == PROMPT:
         return asked(" ".join(read.questions))
     return found
+
+
+def _collect(found: LoginsSoFar, conditions: str, following: str) -> None:
+    """Add what collects the lines that the question is about."""
+    found.counts.asked = tuple(ChosenCollector(clause, one) for clause, one in conditions_in(conditions) if one.logins)
+    found.following = tuple(map(FollowingCollector, following_in(following)))
 
 
 class _Worst:

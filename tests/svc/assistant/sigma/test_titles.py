@@ -142,6 +142,7 @@ MUST_NAME = {
 NO_NAME = {
     "b1fe8cd9-": "an execution from an unusual folder is any technique's; ATT&CK has no narrower one",
     "d3e5f186-": "the same for connections of programs there",
+    "8a283a70-": "limits of sessions, keys and retention protect against anything; ATT&CK has no narrower one",
 }
 
 

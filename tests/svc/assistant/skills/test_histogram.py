@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from svc.assistant.log_readers.timestamps import Stamps
-from svc.assistant.skills import histogram
-from svc.assistant.skills.histogram import MAX_BINS, Activity
+from svc.assistant.skills.charts import histogram
+from svc.assistant.skills.charts.histogram import MAX_BINS, Activity
 
 
 def stamps(*lines):

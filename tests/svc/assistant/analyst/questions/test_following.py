@@ -101,6 +101,14 @@ async def test_events_of_windows_are_followed_by_account_and_address():
     assert "1 other record after it" in lead
 
 
+async def test_a_log_with_the_newest_record_first_has_to_be_sorted():
+    backwards = "\n".join(reversed(_WINDOWS.splitlines()))
+    answer = (await ask("What did the attacker do after logging in?", ("security.jsonl", backwards.encode()))).markdown
+    assert answer.startswith(
+        "**Cannot tell** `What did the attacker do after logging in`: the newest record comes first."
+    )
+
+
 @pytest.mark.parametrize(
     ("clause", "names"),
     [
