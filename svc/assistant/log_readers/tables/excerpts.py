@@ -6,11 +6,10 @@ only their order is changed, so that the cut comes after what an analyst reads f
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
-from itertools import islice
+from collections.abc import Iterator, Mapping
+from json.encoder import encode_basestring
+from typing import NamedTuple
 
 from svc.assistant.log_readers.tables.mapping import ColumnMapping
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS
@@ -35,7 +34,16 @@ _DULL = re.compile(
     re.IGNORECASE,
 )
 """What identifies the record, or only describes the actor further."""
-_TEXT = json.JSONEncoder(ensure_ascii=False)
+MAX_ORDERS = 500  # of names of records that are remembered
+
+
+class _Order(NamedTuple):
+    """The columns of the records with the same names: of each group, the first that has a value is shown."""
+
+    before: list[list[str]]
+    targets: list[str]
+    after: list[list[str]]
+    others: list[str]
 
 
 class Excerpts:
@@ -44,33 +52,55 @@ class Excerpts:
     def __init__(self, mapping: ColumnMapping) -> None:
         self._mapping = mapping
         self._known = -1
-        self._before: list[list[str]] = []
-        self._after: list[list[str]] = []
-        self._targets: list[str] = []
+        self._orders: dict[tuple[str, ...], _Order] = {}
 
     def arranged(self, excerpt: str, values: Mapping[str, str]) -> str:
-        """Return the excerpt of a record: as it is if it is short or no JSON object."""
+        """Return the excerpt of a record: as it is if it is short, no JSON object, or begins with what matters."""
         if len(excerpt) <= QUOTED_CHARS or not excerpt.startswith("{"):
             return excerpt
-        self._learn()
-        leading = dict.fromkeys(self._leading(values))
+        order = self._order_of(tuple(values))
+        before = [found for group in order.before if (found := _first(group, values))]
+        matters = [*before, *(found for group in order.after[:1] if (found := _first(group, values)))]
+        head = excerpt[:QUOTED_CHARS]
+        if all(values[name] in head for name in matters):  # it is seen as it is
+            return excerpt
+        leading = dict.fromkeys(_leading(order, before, values))
         parts: list[str] = []
         size = 0
-        for name in (*leading, *_others(values, leading)):
-            part = f'"{name}": {_TEXT.encode(values[name][:MAX_VALUE_CHARS])}'
+        for name in (*leading, *order.others):
+            value = values[name]
+            if not value or (name in leading and len(parts) >= len(leading)):
+                continue
+            part = f'"{name}": {encode_basestring(value[:MAX_VALUE_CHARS])}'
             parts.append(part)
             size += len(part) + 2
             if size >= MAX_EXCERPT_CHARS:
                 break
-        return ("{" + ", ".join(parts) + "}")[:MAX_EXCERPT_CHARS] if leading else excerpt
+        return ("{" + ", ".join(parts) + "}")[:MAX_EXCERPT_CHARS]
 
-    def _learn(self) -> None:
-        """Find the columns again after the mapping has placed new ones."""
-        mapping = self._mapping
-        if self._known != len(mapping.learned):
-            self._known = len(mapping.learned)
-            self._before, self._after = self._columns(_BEFORE), self._columns(_AFTER)
-            self._targets = mapping.columns.get("target", [])
+    def _order_of(self, names: tuple[str, ...]) -> _Order:
+        """The order of the columns of a record, found again after the mapping has placed new ones."""
+        if self._known != len(self._mapping.learned):
+            self._known = len(self._mapping.learned)
+            self._orders.clear()
+        order = self._orders.get(names)
+        if order is None:
+            if len(self._orders) >= MAX_ORDERS:
+                self._orders.clear()
+            order = self._orders[names] = self._found(names)
+        return order
+
+    def _found(self, names: tuple[str, ...]) -> _Order:
+        present = frozenset(names)
+        before, after = (
+            [kept for group in self._columns(roles) if (kept := [name for name in group if name in present])]
+            for roles in (_BEFORE, _AFTER)
+        )
+        known = [name for name in self._mapping.columns.get("target", []) if name in present]
+        first = names[:MAX_NAMES]
+        targets = [*known, *(name for name in first if _TARGET.search(name[:MAX_VALUE_CHARS]))]
+        others = [name for name in first if not _DULL.search(name[:MAX_VALUE_CHARS])]
+        return _Order(before, targets, after, others)
 
     def _columns(self, roles: tuple[str, ...]) -> list[list[str]]:
         """Return the columns of which the first with a value is shown, for each role; joined ones are all shown."""
@@ -78,32 +108,19 @@ class Excerpts:
         joined = ([name] for role in roles for name in mapping.joined.get(role, ()))
         return [*joined, *(mapping.columns[role] for role in roles if role in mapping.columns)]
 
-    def _leading(self, values: Mapping[str, str]) -> Iterator[str]:
-        """Yield the columns of what was done, by whom, to what, from where."""
-        before = [found for names in self._before if (found := _first(names, values))]
-        yield from before
-        shown = {values[name] for name in before}
-        targets = (*self._targets, *filter(_is_target, islice(values, MAX_NAMES)))
-        yield from islice((name for name in targets if values.get(name) and values[name] not in shown), 1)
-        yield from (found for names in self._after if (found := _first(names, values)))
+
+def _leading(order: _Order, before: list[str], values: Mapping[str, str]) -> Iterator[str]:
+    """Yield the columns of what was done, by whom, to what, from where."""
+    yield from before
+    shown = {values[name] for name in before}
+    target = next((name for name in order.targets if values[name] and values[name] not in shown), "")
+    if target:
+        yield target
+    yield from (found for group in order.after if (found := _first(group, values)))
 
 
-def _first(names: Iterable[str], values: Mapping[str, str]) -> str:
-    return next((name for name in names if values.get(name)), "")
-
-
-def _others(values: Mapping[str, str], leading: Mapping[str, None]) -> Iterator[str]:
-    """Yield the other columns, except those that only describe the actor or the record."""
-    for name in islice(values, MAX_NAMES):
-        if values[name] and name not in leading and not _is_dull(name):
-            yield name
-
-
-@lru_cache(maxsize=5_000)
-def _is_target(name: str) -> bool:
-    return _TARGET.search(name[:MAX_VALUE_CHARS]) is not None
-
-
-@lru_cache(maxsize=5_000)
-def _is_dull(name: str) -> bool:
-    return _DULL.search(name[:MAX_VALUE_CHARS]) is not None
+def _first(names: list[str], values: Mapping[str, str]) -> str:
+    for name in names:
+        if values[name]:
+            return name
+    return ""
