@@ -102,6 +102,7 @@ def test_keys_of_an_older_database_get_the_address_that_is_their_name(tmp_path: 
         connection.execute("ALTER TABLE sessions DROP COLUMN agents_config")
         connection.execute("ALTER TABLE sessions DROP COLUMN consents")
         connection.execute("ALTER TABLE turns DROP COLUMN key_id")
+        connection.execute("ALTER TABLE file_journal DROP COLUMN since")
         connection.execute("PRAGMA user_version = 7")
     connection.close()
 
