@@ -54,7 +54,7 @@ def test_thousands_of_lines_are_counted_and_both_displays_are_saved(local_state:
     assert picture.data["text/html"].startswith("<img ")
     over_time = drawn(picture.data["text/html"])
     assert all(f">{source}<" in over_time for source in SOURCES)
-    assert "failures logged, Mar 4 00:00:00 to 00:10:00<" in over_time
+    assert "failures logged, Mar 4 00:00:00 to 00:05:00<" in over_time
     assert ">root 04:09:59<" in over_time
     assert more.data["text/plain"] == "[picture: Failed logins by source]"
     assert more.data["text/html"].startswith("<details>\n<summary>1 more picture</summary>\n")
