@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -72,14 +73,16 @@ def pytest_configure(config: pytest.Config) -> None:
         keep_bytecode(Path(__file__).parents[1] / ".pytest_cache" / "bytecode")
 
 
-@pytest.fixture
-def logs_as_before() -> Iterator[None]:
-    """For tests that start a service's logs in their own process: afterwards they go where they went."""
+@pytest.fixture(autouse=True)
+def process_as_before() -> Iterator[None]:
+    """For tests that start a service in their process: logs go where they went, and ``python -c`` finds the tests."""
     root = logging.getLogger("svc")
-    before = root.handlers, root.propagate, root.level
+    before, safe_path = (root.handlers, root.propagate, root.level), os.environ.get("PYTHONSAFEPATH")
     yield
     root.handlers, root.propagate = before[:2]
     root.setLevel(before[2])
+    if safe_path is None:
+        os.environ.pop("PYTHONSAFEPATH", None)
 
 
 @pytest.fixture(scope="session")

@@ -16,9 +16,6 @@ class Terminal(io.StringIO):
         return True
 
 
-pytestmark = pytest.mark.usefixtures("logs_as_before")
-
-
 def said(stream: io.StringIO, event: str, level: int = logging.INFO, **fields: object) -> str:
     set_up_logs(stream)
     logging.getLogger("svc.serve").log(level, event, extra=fields)

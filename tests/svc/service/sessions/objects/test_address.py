@@ -92,7 +92,6 @@ def test_obstore_is_imported_only_for_an_object_store():
     assert (run.stdout, run.stderr) == ("False\n", "")
 
 
-@pytest.mark.usefixtures("logs_as_before")
 def test_a_service_on_sqlite_keeps_its_files_beside_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
     monkeypatch.setenv("SVC_STATE_DIR", str(tmp_path))
     run = CliRunner().invoke(
