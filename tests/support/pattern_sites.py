@@ -87,7 +87,11 @@ RUN_TIME = {
         "[one for known in (*table().kind, *table().rule)"
         " for one in (known.words, getattr(known, 'and_words', ''), known.not_words) if one]"
     ),
-    "skills/asked/records.py:_pattern": "[_pattern(word).pattern for word in ('loads', 'aa', '443')]",
+    "skills/asked/records.py:word_pattern": "[word_pattern(word).pattern for word in ('loads', 'aa', '443')]",
+    "skills/asked/following.py:_may_start": "['|'.join(word_pattern(word).pattern for word in ('ann', '10.0.0.1'))]",
+    "analyst/questions/conditions.py:_groups": "[words for words, _ in _GROUPS.values()]",
+    "analyst/follow_ups/ellipsis.py:completed": r"[r'(?<![\w.-])aa(?![\w-])']",
+    "analyst/follow_ups/ellipsis.py:_with_other": r"[r'(?<![\w.-])aa(?![\w-])']",
     "skills/asked/records.py:__init__": (
         "[f'(?:{_joined(name)})$'"
         " for names in module('svc.assistant.analyst.questions.record_questions')._names().values() for name in names]"
