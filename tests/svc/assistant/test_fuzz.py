@@ -62,6 +62,8 @@ OPTIONS = {
     "now": "2026-11-20T03:12:45+00:00",
     "question": "what is T1059.001?",
     "records": '[{"clause": "who downloaded it?", "words": ["downloaded"], "columns": {"user": ["user", "actor"]}}]',
+    "following": '[{"clause": "what did they do after the login?", "names": []}]',
+    "conditions": '[{"clause": "who, except root?", "conditions": {"words": ["log"], "logins": "failed"}}]',
 }
 
 every_skill = pytest.mark.parametrize("section", SECTIONS, ids=[section.skill.name for section in SECTIONS])
