@@ -192,7 +192,9 @@ def _asked_yes_no(clause: str, asked: RecordConditions, found: _Found) -> tuple[
     total = sum(one.facts.count for one in found)
     if not total:
         quoted = code_span(clause, limit=160)
-        return f"**No sign found of** {quoted}: {_none(asked, found)}. This holds only for what was read.", True
+        failed = sum(one.facts.failed for one in found) if asked.logins == "accepted" and asked.words else 0
+        tried = f" {plural(failed, 'failed login')} with it." if failed else ""
+        return f"**No sign found of** {quoted}: {_none(asked, found)}.{tried} This holds only for what was read.", True
     criterion = _criterion(asked, found)
     return (
         f"**Yes:** {_things(total, asked)}{criterion} ({_read(found)}{_place(found)}).{_when(found)}{_held(found)}",

@@ -40,7 +40,7 @@ class ChosenCollector:
         self._words = [(word, word_pattern(word)) for word in conditions.words]
         self._excluded = [(word, word_pattern(word)) for word in conditions.excluded]
         self._columns = RecordColumns(conditions.columns)
-        self._total = self._count = self._left_out = self._logins = self._measured = 0
+        self._total = self._count = self._left_out = self._logins = self._failed = self._measured = 0
         self._seen: set[str] = set()
         self._values: dict[str, Counter[str]] = {}
         self._others: dict[str, Counter[str]] = {}
@@ -61,7 +61,9 @@ class ChosenCollector:
         text = "\n".join((*event.fields.values(), event.host, event.excerpt))
         found = {word for word, pattern in self._words if _has(word, pattern, text, event, layout)}
         self._seen |= found
-        chosen = len(found) == len(self._words) and self._fits(event, state, layout.named)
+        has_words = len(found) == len(self._words)
+        chosen = has_words and self._fits(event, state, layout.named)
+        self._failed += times if has_words and state == "failed" else 0
         if chosen and any(_has(word, pattern, text, event, layout) for word, pattern in self._excluded):
             self._left_out += times
             return
@@ -143,6 +145,7 @@ class ChosenCollector:
             total=self._logins if self._asked.logins else self._total,
             count=self._count,
             left_out=self._left_out,
+            failed=self._failed,
             absent=[word for word, _ in self._words if word not in self._seen],
             values=_ranked(self._values),
             others=_ranked(others),

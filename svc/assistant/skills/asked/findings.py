@@ -148,6 +148,8 @@ class ChosenRecords(Facts, frozen=True, kw_only=True, tag="chosen_records"):
     """Those that fulfil the conditions."""
     left_out: int
     """Those that would, but have an excluded word."""
+    failed: int = 0
+    """Failed logins with the words of the question."""
     absent: list[str]
     """Words of the question that no record has."""
     values: list[RecordValue]

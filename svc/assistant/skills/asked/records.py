@@ -121,8 +121,8 @@ class HeldBy:
 
     def __init__(self, names: Sequence[str], wanted: Mapping[str, Sequence[re.Pattern[str]]]) -> None:
         named = [(name, _plain(name)) for name in names]
-        self.named = named
-        self.columns = {
+        self.named: list[tuple[str, str]] = named
+        self.columns: dict[str, list[str]] = {
             what: [
                 name
                 for pattern in patterns
@@ -131,13 +131,15 @@ class HeldBy:
             ]
             for what, patterns in wanted.items()
         }
-        self.actions = [name for pattern in _ACTION_COLUMNS for name, column in named if pattern.search(column)]
-        self.sums = [name for name, column in named if _BYTES.search(column) or _SECONDS.search(column)]
-        self.times = [name for name, column in named if _TIME_COLUMN.search(column)]
-        self.countries = [name for name, column in named if _COUNTRY_COLUMN.search(column)]
-        self.methods = [name for name, column in named if _METHOD_COLUMN.search(column)]
-        self.errors = frozenset(name for name, column in named if column.endswith("errorcode"))
-        self.ports = [name for name, column in named if _PORT_COLUMN.match(column)]
+        self.actions: list[str] = [
+            name for pattern in _ACTION_COLUMNS for name, column in named if pattern.search(column)
+        ]
+        self.sums: list[str] = [name for name, column in named if _BYTES.search(column) or _SECONDS.search(column)]
+        self.times: list[str] = [name for name, column in named if _TIME_COLUMN.search(column)]
+        self.countries: list[str] = [name for name, column in named if _COUNTRY_COLUMN.search(column)]
+        self.methods: list[str] = [name for name, column in named if _METHOD_COLUMN.search(column)]
+        self.errors: frozenset[str] = frozenset(name for name, column in named if column.endswith("errorcode"))
+        self.ports: list[str] = [name for name, column in named if _PORT_COLUMN.match(column)]
 
     def values(self, event: Event, what: str, names: Sequence[str]) -> list[str]:
         """The values that a record has of one thing."""
