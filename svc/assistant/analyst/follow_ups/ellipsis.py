@@ -17,8 +17,8 @@ from svc.assistant.turn import Exchange
 MAX_CHARS = 200
 MAX_FINDINGS = 5_000
 _AND = re.compile(
-    r"\A\W*(?:and|ok and|what about|how about|and what about|same (?:question )?(?:for|on)|also)\b,?\s*"
-    r"(?:(?P<prep>on|to|from|for|by|in|with|at|of)\s)?\s*(?:the |that )?"
+    r"\A\W*(?:and|ok and|what about|how about|and what about|same (?:question )?(?:for|on)|also)\b,?\s*+"
+    r"(?:(?P<prep>on|to|from|for|by|in|with|at|of)\s++)?(?:the |that )?"
     r"(?P<what>[\w.@:\\-]{1,80}(?: [\w.-]{1,40})?)\W*\Z",
     re.IGNORECASE,
 )

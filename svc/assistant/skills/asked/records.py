@@ -291,7 +291,11 @@ def _is_wanted(outcome: str, state: str, event: Event, layout: HeldBy) -> bool:
     return state != outcome.removeprefix("not ") and any(event.fields[name] for name in layout.actions)
 
 
-STATES = {"allowed": ("allowed", "failed"), "blocked": ("blocked",), "failed": ("failed", "blocked", "error")}
+STATES: dict[str, tuple[str, ...]] = {
+    "allowed": ("allowed", "failed"),
+    "blocked": ("blocked",),
+    "failed": ("failed", "blocked", "error"),
+}
 """By the outcome that is asked for: those that a record may state."""
 
 
