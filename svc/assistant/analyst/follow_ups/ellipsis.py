@@ -32,7 +32,7 @@ _ASKS = re.compile(
     r"\b(?:what|which|who|whom|where|when|how|did|was|were|is|are|does|do|any|list|show)\b", re.IGNORECASE
 )
 _ADDRESS = re.compile(r"(?:\d{1,3}\.){3}\d{1,3}\Z")
-_WORD = re.compile(r"[\w.@:\\-]*[\w]")
+_TOKEN = re.compile(r"[\w.@:\\-]++")
 _FIELDS = {
     "host": frozenset({"host", "hosts", "computer", "device"}),
     "account": frozenset({"account", "accounts", "identity", "user", "users", "by_account.account", "by_user.user"}),
@@ -60,7 +60,7 @@ def completed(question: str, known: Known, earlier: Sequence[Exchange]) -> str:
     sort = _sort_of(what, values)
     if not sort:
         return question
-    named = [word for word in _WORD.findall(before) if _sort_of(word.lower(), values) == sort]
+    named = [word for word in _words(before) if _sort_of(word.lower(), values) == sort]
     if len(named) == 1:
         return re.sub(rf"(?<![\w.-]){re.escape(named[0])}(?![\w-])", lambda _: match["what"], before, count=1)
     if not named and match["prep"]:
@@ -83,7 +83,7 @@ def _with_meant(question: str, match: re.Match[str], known: Known, before: Excha
     bold = _BOLD.search(before.answer)
     told = re.sub(r"\\?\[\\?\.\\?\]", ".", bold["text"] if bold is not None else "")
     for text in (question_of(before.prompt)[:MAX_CHARS], told):
-        named = {word.lower(): word for word in _WORD.findall(text) if _sort_of(word.lower(), values) == sort}
+        named = {word.lower(): word for word in _words(text) if _sort_of(word.lower(), values) == sort}
         if len(named) == 1:
             return f"{question[: match.start()]}{next(iter(named.values()))}{question[match.end() :]}"
         if named:
@@ -102,9 +102,14 @@ def _question_before(earlier: Sequence[Exchange]) -> str:
     return ""
 
 
+def _words(text: str) -> list[str]:
+    """The words of a text, without the marks at their ends."""
+    return [word for token in _TOKEN.findall(text) if (word := token.rstrip(".@:\\-"))]
+
+
 def _with_other(question: str, before: str, values: dict[str, str], sort: str) -> str:
     """The question before about the only other thing of a sort, if it named one of two."""
-    words = [(word, _sort_of(word.lower(), values)) for word in _WORD.findall(before)]
+    words = [(word, _sort_of(word.lower(), values)) for word in _words(before)]
     named = [(word, of) for word, of in words if of and (not sort or of == sort)]
     if len(named) != 1:
         return question
