@@ -23,6 +23,7 @@ from svc.assistant.analyst.questions.following import following_answer
 from svc.assistant.analyst.questions.indicator_lists import indicator_list
 from svc.assistant.analyst.questions.inputs import both_answer, inputs_answer
 from svc.assistant.analyst.questions.levels import level_answer
+from svc.assistant.analyst.questions.login_sides import login_side_answer
 from svc.assistant.analyst.questions.mail_answers import mail_answer
 from svc.assistant.analyst.questions.orders import order_answer
 from svc.assistant.analyst.questions.places import place_answer
@@ -221,6 +222,7 @@ def of_form(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None
     if sentence := (
         level_answer(text, findings)
         or unsuccessful_answer(text, findings)
+        or login_side_answer(text, findings)
         or traffic_answer(text, findings)
         or indicator_list(text, findings)
     ):

@@ -29,6 +29,7 @@ from svc.assistant.analyst.questions.comparisons import comparison_of
 from svc.assistant.analyst.questions.conditions import CONDITIONS, conditioned, encoded_conditions, is_strict
 from svc.assistant.analyst.questions.event_answers import asks_about_events
 from svc.assistant.analyst.questions.following import FOLLOWING, following_question, following_questions
+from svc.assistant.analyst.questions.login_sides import login_side
 from svc.assistant.analyst.questions.orders import order_of
 from svc.assistant.analyst.questions.record_questions import RECORDS, encoded, record_questions
 from svc.assistant.analyst.questions.states import asks_state, is_negated, is_polar
@@ -288,7 +289,7 @@ def make_plan(question: Question) -> Plan:
         skills = _by_content(question)
     if _is_about_events(question, named):
         skills = _with_events(skills, question)
-    if FOLLOWING in question.options:
+    if FOLLOWING in question.options or login_side(question.text):
         skills = _with_logins(skills, question)
     is_bare = not (skills or unsupported or question.files or has_paste(question))
     if is_bare and GENERAL.search(question.glossed) and may_describe(question.text) and describes(question.text):
@@ -317,7 +318,7 @@ def _is_about_events(question: Question, named: Sequence[SkillCandidate]) -> boo
     names = {one.skill.name for one in named}
     if _LOGINS in names and names <= {_LOGINS, EVENTS} and not _has_sides(question):
         return any(file.label not in _LOGIN_TEXTS for file in _current(question.files, question))
-    if FOLLOWING in question.options:
+    if FOLLOWING in question.options or login_side(question.text):
         return any(file.label not in _LOGIN_TEXTS for file in _current(question.files, question))
     is_asked = RECORDS in question.options or tactic_of(question.text) is not None
     return is_asked or asks_about_events(question.glossed)
@@ -329,11 +330,11 @@ def _has_sides(question: Question) -> bool:
 
 
 def _with_logins(skills: Sequence[PlannedSkill], question: Question) -> list[PlannedSkill]:
-    """The plan of a question for what came after a login: it is looked for in texts with logins by their skill."""
+    """The plan of a question for logins, or for what came after one: texts are read by the skill for logins."""
     texts = [file for file in _current(question.files, question) if file.label in _LOGIN_TEXTS]
     if not texts or _LOGINS in question.disabled:
         return list(skills)
-    return merged(skills, [_plan_skill(skill_named(_LOGINS), texts, question, "what came after a login is asked for")])
+    return merged(skills, [_plan_skill(skill_named(_LOGINS), texts, question, "logins are asked for")])
 
 
 _TABLES = frozenset({"csv", "tsv", "jsonl", "json"})

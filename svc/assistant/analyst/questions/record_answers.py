@@ -474,8 +474,8 @@ def _by_side(clause: str, found: Finding[AskedRecords]) -> str:
     if re.search(r"\b(?:dsts?|destinations?|targets?)\b", clause, re.IGNORECASE):
         named = [one for one in named if one.what == "destination"]
     named = [one for one in named if one.what == "source"] if comes_in else named
-    addresses = [one for one in named if _is_public(one.value) is wants_public]
-    kept = [one for one in named if _is_public(one.value) is not None]
+    addresses = [one for one in named if is_public(one.value) is wants_public]
+    kept = [one for one in named if is_public(one.value) is not None]
     if not kept:
         return ""
     sort = "external" if wants_public else "internal"
@@ -486,7 +486,7 @@ def _by_side(clause: str, found: Finding[AskedRecords]) -> str:
     return f"**{plural(len(addresses), f'{sort} address', f'{sort} addresses')}:** {_listed(addresses)}."
 
 
-def _is_public(value: str) -> bool | None:
+def is_public(value: str) -> bool | None:
     """None if it is no address."""
     try:
         return scope_of(value) in ("public", "documentation")
