@@ -368,7 +368,7 @@ _ACTOR = "User"  # who did it, as readers map it
 _SENDER = re.compile(r"src|source|orig", re.IGNORECASE)  # columns of the address that a record about traffic is from
 _UNSET = frozenset({"-", "N/A", "None"})
 _IN_TEXTS = {
-    "source": re.compile(r"(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)"),
+    "source": re.compile(r"(?<![\w./])(?:\d{1,3}\.){3}\d{1,3}(?![\w.]*\w)"),
     "domain": re.compile(r"\b(?:https?|ftp)://[^\s'\"<>,]{1,250}"),
 }
 """What a message tells without a column of its own."""
