@@ -75,14 +75,19 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True)
 def process_as_before() -> Iterator[None]:
-    """For tests that start a service in their process: logs go where they went, and ``python -c`` finds the tests."""
-    root = logging.getLogger("svc")
-    before, safe_path = (root.handlers, root.propagate, root.level), os.environ.get("PYTHONSAFEPATH")
+    """Undo what a service that started in this process changed: where logs go, and whether ``python -c`` finds us."""
+    _logs_to_pytest()
+    safe_path = os.environ.get("PYTHONSAFEPATH")
     yield
-    root.handlers, root.propagate = before[:2]
-    root.setLevel(before[2])
+    _logs_to_pytest()
     if safe_path is None:
         os.environ.pop("PYTHONSAFEPATH", None)
+
+
+def _logs_to_pytest() -> None:
+    root = logging.getLogger("svc")
+    root.handlers, root.propagate, root.disabled = [], True, False
+    root.setLevel(logging.NOTSET)
 
 
 @pytest.fixture(scope="session")
