@@ -42,7 +42,7 @@ _COMMANDS = {
         ),
         "/usr/bin/sudo",
     ),
-    "cron": (re.compile(r"\((?P<user>[^)]{1,300})\) CMD \((?P<command>.+)\) *\Z"), "/usr/sbin/cron"),
+    "cron": (re.compile(r"\((?P<user>[^)]{1,300})\) CMD \((?P<command>.+)"), "/usr/sbin/cron"),
 }
 """Lines about a command that was run: sudo's, as ``sudoers(5)`` gives it without what was refused, and cron's."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -119,6 +119,8 @@ def _add_command(event: Event) -> bool:
     if found is None:
         return False
     command = found["command"].strip()
+    if event.service == "cron":
+        command = command.removesuffix(")").strip()
     event.category = "process_creation"
     event.fields |= {"CommandLine": command, "User": found["user"], "ParentImage": parent}
     if command.startswith("/"):
