@@ -1,6 +1,6 @@
 """Questions about one fact of a mail: who really sent it, where replies go, which links it has. Pure.
 
-Who opened a mail or clicked a link is in no mail: the answer says so, and where it is recorded.
+No mail records who opened it or clicked a link: the answer says so, and names what does record it.
 """
 
 from __future__ import annotations

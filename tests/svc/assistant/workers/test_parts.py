@@ -96,7 +96,7 @@ def test_parts_give_what_one_pass_gives(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", [2, 3])
+@pytest.mark.parametrize("seed", range(2, 6))
 @pytest.mark.parametrize("name", SHAPES)
 def test_parts_may_end_anywhere(name: str, seed: int, tmp_path: Path) -> None:
     path = tmp_path / name
