@@ -10,7 +10,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from svc.assistant.analyst.questions.record_answers import is_public
+from svc.assistant.analyst.questions.record_questions import words_about
 from svc.assistant.analyst.questions.states import is_polar
+from svc.assistant.analyst.questions.time_words import window_of
 from svc.assistant.findings import AnyFinding, with_facts
 from svc.assistant.skills.events.findings import Logon
 from svc.assistant.skills.logins.findings import AuthSuccess, AuthSummary
@@ -36,6 +38,8 @@ def login_side(clause: str) -> str:
     side = _SIDE.search(clause)
     if side is None or _LOGGED_IN.search(clause) is None or _OTHERWISE.search(clause) is not None:
         return ""
+    if window_of(clause) or words_about(_SIDE.sub(" ", _LOGGED_IN.sub(" ", clause))):
+        return ""  # a time, an account or a host limits it, which the list would leave out
     return "external" if side["external"] else "internal"
 
 

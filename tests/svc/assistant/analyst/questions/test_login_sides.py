@@ -48,6 +48,8 @@ async def test_an_address_that_tried_or_is_in_a_command_did_not_get_in(question:
         ("who signed in from the internet", "external"),
         ("internal logins", "internal"),
         ("which hosts are internal", ""),
+        ("did ann log in from outside", ""),
+        ("did anyone log in from outside before 02:00", ""),
     ],
 )
 def test_only_questions_about_accepted_logins_are_read(clause: str, side: str):
