@@ -231,7 +231,9 @@ def test_an_id_is_one_session_wherever_it_is_registered(start_services: StartSer
 
 def test_an_expired_session_answers_410_at_the_other_service(start_services: StartServices):
     first, second = start_services(min_ttl_seconds=1, purge_interval_seconds=0.1)
-    session_id = register(first, can_log=False, ttl=1)
+    session_id = register(first, can_log=False)
+    with first.http() as http:
+        assert http.post("/session/update", json={"id": session_id, "ttl": 1}).is_success
     wait_until(lambda: get(second, session_id).status_code == 410, "the session's end")
 
 

@@ -361,8 +361,12 @@ async def test_a_graceful_stop_closes_streams_with_1001(start_service):
 @pytest.mark.one_service("moves the clock of one service")
 async def test_an_expired_session_closes_its_streams_and_ends_its_turn(start_service):
     service = start_service(Slow, min_ttl_seconds=1)
-    async with opened(service, register(service, ttl=1)) as socket:
+    session_id = register(service)
+    async with opened(service, session_id) as socket:
         await send(socket, message_type="query", content="one")
+        await read(socket)
+        with service.http() as http:
+            assert http.post("/session/update", json={"id": session_id, "ttl": 1}).is_success
         frames = await until_closed(socket)
     assert socket.close_code == 4410
     assert frames[-1]["status_message"] == "session_expired"
