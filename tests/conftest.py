@@ -12,6 +12,7 @@ from pathlib import Path
 
 import hypothesis
 import pytest
+from _pytest.terminal import TerminalReporter
 from httpx._transports import default as httpx_transport
 from httpx2._transports import default as httpx2_transport
 from playwright.sync_api import Browser
@@ -21,7 +22,7 @@ from svc.assistant.turn import Assistant
 from svc.service.settings import Settings
 from svc.service.store.address import PostgresAddress
 from svc_jupyter.browser import find_browser
-from tests.support import fast
+from tests.support import fast, second_try
 from tests.support.assistants.scripted import Echo
 from tests.support.browsers import SharedBrowser
 from tests.support.bytecode import keep_bytecode
@@ -175,12 +176,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.hook.pytest_deselected(items=left_out)
         items[:] = [item for item in items if item not in left_out]
     fast.mark(items)
+    second_try.mark(items)
     items.sort(key=lambda item: rank_of(item.nodeid))
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """``-m fast`` imports only what may have such tests."""
     return True if config.option.markexpr == "fast" and fast.is_outside(collection_path) else None
+
+
+def pytest_terminal_summary(terminalreporter: TerminalReporter) -> None:
+    """Print what passed at the second try only."""
+    second_try.tell(terminalreporter)
 
 
 _guard = fast.Guard()

@@ -15,13 +15,8 @@ SHOTS = Path(__file__).parent / "shots"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What fails in a browser is tried once more, and the report says so.
-
-    The first of those that want npm's packages may have to wait for them.
-    """
+    """The first of those that want npm's packages may have to wait for them."""
     for item in items:
-        if item.path.parent == Path(__file__).parent:
-            item.add_marker(pytest.mark.flaky(reruns=1))
         if "installed" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.timeout(600))
 

@@ -14,13 +14,6 @@ from tests.support.jupyter_server import JupyterServer
 SHOTS = Path(__file__).parent / "shots"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """JupyterLab does things in its own time: what fails here is tried once more, and the report says so."""
-    for item in items:
-        if item.path.parent == Path(__file__).parent:
-            item.add_marker(pytest.mark.flaky(reruns=1))
-
-
 @pytest.fixture(scope="module")
 def jupyter(tmp_path_factory: pytest.TempPathFactory, jupyterlab: JupyterServer) -> Iterator[JupyterServer]:
     """The server, for a module; what a kernel asks goes to a local service that answers by script."""
