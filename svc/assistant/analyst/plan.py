@@ -309,7 +309,7 @@ def make_plan(question: Question) -> Plan:
     )
 
 
-_LOGIN_TEXTS = frozenset({"authlog", "syslog", "journal", "log", "txt"})
+_LOGIN_TEXTS = frozenset({"authlog", "syslog", "applog", "journal", "log", "txt"})
 """Types of files whose logins the skill for them reads."""
 
 

@@ -16,6 +16,7 @@ from svc.assistant.file_types.intel import LIST_LABEL, intel_label
 from svc.assistant.file_types.logs import TextKind, text_kind
 from svc.assistant.file_types.packed import PACKED_LABELS, start_of_packed
 from svc.assistant.file_types.signatures import NamedContent, is_windows_program, signature, starts_as, table
+from svc.assistant.log_readers.applications.journal_export import is_journal_export
 from svc.assistant.log_readers.cloudtrail import is_cloudtrail
 from svc.assistant.log_readers.container_logs import is_container_log
 from svc.assistant.log_readers.lines import split_lines
@@ -36,6 +37,7 @@ TEXT_LABELS = frozenset(
         "weblog",
         "auditlog",
         "syslog",
+        "applog",
         "journal",
         "cloudtrail",
         "eventtable",
@@ -66,10 +68,24 @@ TEXT_LABELS = frozenset(
     ]
 )
 _PACKED_LOGS = frozenset(
-    ["evtx", "winevents", "weblog", "auditlog", "syslog", "journal", "cloudtrail", "eventtable", "authlog", "parquet"]
+    [
+        "evtx",
+        "winevents",
+        "weblog",
+        "auditlog",
+        "syslog",
+        "applog",
+        "journal",
+        "cloudtrail",
+        "eventtable",
+        "authlog",
+        "parquet",
+    ]
 )
 _INTEL_MIMES = {"stix": "application/json", "misp": "application/json", "openioc": "text/xml"}
-_MAY_BE_TABLE = frozenset(["txt", "log", "authlog", "json", "jsonl", "csv", "tsv", "ini", "syslog", "markdown", "yaml"])
+_MAY_BE_TABLE = frozenset(
+    ["txt", "log", "authlog", "json", "jsonl", "csv", "tsv", "ini", "syslog", "applog", "markdown", "yaml"]
+)
 _LEAST_CONFIDENCE = 0.4  # of puremagic: four bytes of magic
 _BOMS = ((b"\xef\xbb\xbf", "utf-8-sig"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))
 _CONTROL = re.compile(rb"[\x00-\x06\x0e-\x1a\x1c-\x1f]")
@@ -97,6 +113,8 @@ def _unpacked_kind(head: bytes, name: str) -> _Kind:
     """Return the type of a file as it is, compressed or not."""
     if not head:
         return "application/x-empty", "empty"
+    if is_journal_export(head):
+        return "application/vnd.fdo.journal", "eventtable"
     if label := host_forms.binary_label(head):
         return f"application/x-{label.replace('_', '-')}", label
     if (known := _by_magic(head)) is not None:

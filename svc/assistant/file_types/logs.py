@@ -9,6 +9,9 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from svc.assistant.log_readers.applications.modsecurity import is_modsecurity_audit
+from svc.assistant.log_readers.applications.reader import is_application_log
+from svc.assistant.log_readers.applications.scan_reports import is_scan_report
 from svc.assistant.log_readers.auditd import is_audit_log
 from svc.assistant.log_readers.lines import split_lines
 from svc.assistant.log_readers.syslog import is_syslog
@@ -26,6 +29,7 @@ class TextKind(StrEnum):
     WEB_LOG = "weblog"
     AUDIT_LOG = "auditlog"
     SYSLOG = "syslog"
+    APPLICATION_LOG = "applog"
     LOG = "log"
     OTHER = "txt"
 
@@ -55,12 +59,16 @@ def text_kind(sample: str) -> TextKind:
     head = "\n".join(lines[:HEAD_LINES]).encode()
     if is_audit_log(head):
         return TextKind.AUDIT_LOG
-    if is_web_log(head):
+    if is_web_log(head) or is_modsecurity_audit(head):
         return TextKind.WEB_LOG
+    if is_scan_report(head):
+        return TextKind.APPLICATION_LOG
     logins = sum(1 for line in lines if LOGIN_LINE.search(line, 0, 400))
     stamped = sum(1 for line in lines if _STAMPED.match(line))
     if logins and (stamped >= _LOG_SHARE * len(lines) or logins >= _LOG_SHARE * len(lines)):
         return TextKind.AUTH_LOG
-    if len(lines) >= 2 and stamped >= _LOG_SHARE * len(lines):
-        return TextKind.SYSLOG if is_syslog(head) else TextKind.LOG
-    return TextKind.OTHER
+    if len(lines) >= 2 and stamped >= _LOG_SHARE * len(lines) and is_syslog(head):
+        return TextKind.SYSLOG
+    if is_application_log(head):
+        return TextKind.APPLICATION_LOG
+    return TextKind.LOG if len(lines) >= 2 and stamped >= _LOG_SHARE * len(lines) else TextKind.OTHER

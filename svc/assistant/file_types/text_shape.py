@@ -19,6 +19,7 @@ _FORMS = {
     "weblog": "a web server log",
     "auditlog": "a Linux audit log",
     "syslog": "a syslog file",
+    "applog": "the log of an application",
     "log": "a log",
     "journal": "a systemd journal",
     "cloudtrail": "a CloudTrail log",
@@ -31,7 +32,7 @@ _FORMS = {
     "eml": "a mail",
     "pem": "a PEM file",
 }
-_LOG_LABELS = ("authlog", "weblog", "auditlog", "syslog", "log", "journal", "winevents", "eventtable")
+_LOG_LABELS = ("authlog", "weblog", "auditlog", "syslog", "applog", "log", "journal", "winevents", "eventtable")
 _LOGS = frozenset(_FORMS[label] for label in _LOG_LABELS)
 _TEXT_LABELS = (TEXT_LABELS - {"rtf"}) | {"empty"}
 _FIELD_LINE = re.compile(r"HTTP/\d|[A-Za-z][\w-]{0,60}:(?: |\r?$)")

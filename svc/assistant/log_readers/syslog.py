@@ -14,9 +14,10 @@ from typing import BinaryIO
 import msgspec
 
 from svc.assistant.findings import Gap
-from svc.assistant.log_readers.dns_lines import dns_message
-from svc.assistant.log_readers.firewall_lines import firewall_message
 from svc.assistant.log_readers.lines import Lines, ReadItem, split_lines
+from svc.assistant.log_readers.messages.dns_lines import dns_message
+from svc.assistant.log_readers.messages.firewall_lines import firewall_message
+from svc.assistant.log_readers.messages.program_messages import describe
 from svc.assistant.log_readers.parts import part_of
 from svc.assistant.log_readers.timestamps import Stamps
 from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
@@ -79,7 +80,7 @@ def read(content: BinaryIO) -> Iterator[ReadItem]:
     lines, stamps = Lines.in_parts(content), part.carry(Stamps)
     for number, offset, line in lines:
         if line.startswith("{"):
-            event = _journal_event(line, number, offset)
+            event = journal_event(journal_entry(line), line, number, offset)
         else:
             header = _header(stamps, line)
             event = None if header is None else _syslog_event(header, line, number, offset)
@@ -109,6 +110,8 @@ def _syslog_event(header: tuple[str, re.Match[str]], line: str, number: int, off
     elif (asked := dns_message(fields["program"], fields["message"])) is not None:
         event.category, event.product, event.service = "dns_query", asked.product, "dns"
         event.fields |= asked.fields
+    elif event.service in ("syslog", "vsftpd"):
+        describe(event)
     return event
 
 
@@ -186,9 +189,9 @@ def journal_time(entry: dict[str, object]) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def _journal_event(line: str, number: int, offset: int) -> Event | None:
-    entry = journal_entry(line)
-    if entry is None:
+def journal_event(entry: dict[str, object] | None, line: str, number: int, offset: int) -> Event | None:
+    """Return the event of an entry's members; None if there are none, or none says when it was."""
+    if entry is None or "__REALTIME_TIMESTAMP" not in entry:
         return None
     program = entry.get("SYSLOG_IDENTIFIER") or entry.get("_COMM") or ""
     fields = {"program": str(program), "message": journal_message(entry)[:MAX_MESSAGE_CHARS]}
@@ -200,5 +203,6 @@ def _journal_event(line: str, number: int, offset: int) -> Event | None:
             fields[mine] = value[:MAX_MESSAGE_CHARS]
     host = entry.get("_HOSTNAME")
     event = _event(number, offset, line, journal_time(entry), host if isinstance(host, str) else "", fields)
-    _add_command(event)
+    if not _add_command(event) and event.service in ("syslog", "vsftpd"):
+        describe(event)
     return event

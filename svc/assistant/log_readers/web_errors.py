@@ -50,6 +50,7 @@ _MESSAGES: tuple[tuple[WebErrorKind, re.Pattern[str]], ...] = tuple(
         (WebErrorKind.REFUSED, r"client denied by server configuration: (?P<path>\S+)"),
         (WebErrorKind.REFUSED, r"Cannot serve directory (?P<path>\S+?):|directory index of \"(?P<other>[^\"]+)\" is"),
         (WebErrorKind.REFUSED, r"ModSecurity: (?:Warning|Access denied).{0,1500}?\[uri \"(?P<path>[^\"]*)\"\]"),
+        (WebErrorKind.REFUSED, r"invalid URI path \((?P<path>[^)\s]+)\)"),
         (WebErrorKind.REFUSED, r"Invalid (?:URI|method) in request (?P<path>.+)|access forbidden by rule"),
     )
 )

@@ -125,7 +125,7 @@ def _access(line: str, number: int, offset: int) -> Event | None:
     _add_plain(fields, "cs-user-agent", agent)
     if host:
         fields["cs-host"] = host
-    return _event(number, offset, line, _clf_time(time), host or "", fields)
+    return _event(number, offset, line, clf_time(time), host or "", fields)
 
 
 def _add_plain(fields: dict[str, str], name: str, value: str | None) -> None:
@@ -154,7 +154,7 @@ def add_target(fields: dict[str, str], target: str) -> None:
 
 
 @lru_cache(maxsize=4_096)
-def _clf_time(text: str) -> str:
+def clf_time(text: str) -> str:
     """Return ``20/Nov/2026:03:12:45 +0100`` in UTC; any other text unchanged."""
     found = _CLF_TIME.fullmatch(text)
     if found is None or found[2] not in MONTHS:

@@ -73,12 +73,26 @@ class LogSource(msgspec.Struct, frozen=True):
             self.product in ("", event.product)
             and self.service in ("", event.service)
             and (self.category in ("", event.category) or event.category in _NARROWER.get(self.category, ()))
-        ) or (self.is_general and not event.category and event.product not in _WELL_COVERED)
+        ) or (
+            (self.is_general and not event.category and event.product not in _WELL_COVERED)
+            or (self == _ANY_MESSAGE and event in _MESSAGES)
+        )
 
     @property
     def is_general(self) -> bool:
         """Whether it is the audit logs of all products."""
         return self == LogSource(category=ANY_AUDIT_LOG)
+
+
+_ANY_MESSAGE = LogSource(category="application")
+"""Of rules for the messages of any program; those of one that logs through syslog or a web server are included."""
+_MESSAGES = frozenset(
+    [
+        LogSource("linux", "syslog"),
+        LogSource("apache", "error", "webserver"),
+        LogSource("nginx", "error", "webserver"),
+    ]
+)
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -25,6 +25,7 @@ RECORD_LABELS = frozenset(
         "weblog",
         "auditlog",
         "syslog",
+        "applog",
         "journal",
         "cloudtrail",
         "winevents",

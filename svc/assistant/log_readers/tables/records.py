@@ -17,10 +17,10 @@ from typing import BinaryIO, NamedTuple, Protocol
 
 from svc.assistant.findings import Gap
 from svc.assistant.log_readers.auditd import is_audit_log
-from svc.assistant.log_readers.firewall_lines import netfilter_action
 from svc.assistant.log_readers.flatten import flatten
 from svc.assistant.log_readers.json_objects import Skipped, object_of, read_objects
 from svc.assistant.log_readers.lines import Lines, Unread, split_lines
+from svc.assistant.log_readers.messages.firewall_lines import netfilter_action
 from svc.assistant.log_readers.parts import part_of
 from svc.assistant.log_readers.syslog import is_syslog
 from svc.assistant.log_readers.tables.kinds import is_known_name, kind_of, line_layouts, plain_name, roles

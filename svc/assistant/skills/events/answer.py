@@ -394,7 +394,7 @@ _FACTS = (
 )  # fmt: skip
 _EVENTS = words(r'^\s*[\[{].*"(?:EventID|EventId|event_id|winlog|winlog\.event_id)"\s*:', r"<Event xmlns=")
 _CLAIMED = frozenset(
-    {"evtx", "winevents", "weblog", "auditlog", "syslog", "journal", "cloudtrail", "eventtable", "parquet"}
+    {"evtx", "winevents", "weblog", "auditlog", "syslog", "applog", "journal", "cloudtrail", "eventtable", "parquet"}
 )
 SECTION = Section(
     skill=Skill(

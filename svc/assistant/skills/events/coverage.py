@@ -10,7 +10,8 @@ from svc.assistant.sigma.event import Event
 MAX_NAMED = 3  # log sources in one sentence
 _CATEGORIES = {
     "firewall": "firewall logs", "network_connection": "logs of connections", "dns_query": "DNS logs",
-    "proxy": "proxy logs", "webserver": "web server logs", "alert": "other products' alerts",
+    "proxy": "proxy logs", "webserver": "web server logs", "application": "logs of applications",
+    "file_transfer": "file transfers", "alert": "other products' alerts",
     "process_creation": "process creations", "file_event": "file events", "registry_set": "registry events",
 }  # fmt: skip
 _PRODUCTS = {
@@ -49,7 +50,7 @@ class Coverages:
             ("proxy" in categories, "rarely requested hosts"),
             ("cloudtrail" in services, "risky AWS calls"),
             ("linux" in products, "changes of accounts, services and settings"),
-            ("alert" in categories, "other products' alerts"),
+            (bool(categories & {"alert", "scan"}), "other products' alerts"),
             ("process_creation" in categories, "rare programs"),
             ("dns_query" in categories, "rare DNS names"),
         ):
@@ -63,7 +64,7 @@ class Coverages:
         covered = engine.covered()
         uncovered: Counter[str] = Counter()
         for source, count in self._sources.items():
-            if source not in covered:
+            if source not in covered and source[2] != "scan":
                 uncovered[_name(source)] += count
         if not uncovered:
             return ""

@@ -22,6 +22,8 @@ from svc.assistant.log_readers import (
     windows_json,
     windows_xml,
 )
+from svc.assistant.log_readers.applications import journal_export, modsecurity, scan_reports
+from svc.assistant.log_readers.applications import reader as applications
 from svc.assistant.log_readers.lines import ReadItem
 from svc.assistant.log_readers.parts import Part, part_of
 from svc.assistant.log_readers.tables import reader as tables
@@ -118,8 +120,32 @@ READERS = (
         whole_because="a message of Event Viewer has several lines",
     ),
     LogReader("table", "table of events", tables.is_event_table, tables.read, "record"),
+    LogReader(
+        "journal export",
+        "systemd journal (export format)",
+        journal_export.is_journal_export,
+        journal_export.read,
+        "entry",
+        has_records=True,
+        whole_because="an entry may hold binary values",
+    ),
+    LogReader(
+        "ModSecurity audit log",
+        "ModSecurity audit log",
+        modsecurity.is_modsecurity_audit,
+        modsecurity.read,
+        whole_because="a transaction has several sections",
+    ),
+    LogReader(
+        "scanner's report",
+        "scanner's report",
+        scan_reports.is_scan_report,
+        scan_reports.read,
+        whole_because="a scanner's report is read at once",
+    ),
     LogReader("web log", "web server log", web_server.is_web_log, web_server.read),
     LogReader("syslog", "syslog", syslog.is_syslog, syslog.read),
+    LogReader("application log", "log of an application", applications.is_application_log, applications.read),
 )
 """In the order of the check; the first that matches reads the log."""
 

@@ -1,0 +1,148 @@
+"""Read logs of programs that write a time and a message in a form of their own: services, databases, scanners.
+
+A record begins with a time that has a year, perhaps after a level. Lines without one go on with the message of the
+record before, as a stack trace does. What a message says of a request, a file transfer or another product's verdict
+becomes fields (``program_messages.py``). The kernel's own messages (``dmesg``) have seconds since its start.
+
+Forms of the times: ISO 8601 with a space or ``T`` (Log4j, Logback, Python's logging, PostgreSQL, MySQL), ``2026/11/20``
+(Go, nginx), ``20-Nov-2026`` and ``20 Nov 2026`` (Tomcat, Redis), ``Fri Nov 20 03:12:45 2026`` (vsftpd, ``xferlog``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import BinaryIO
+
+from svc.assistant.log_readers.lines import Lines, ReadItem, split_lines
+from svc.assistant.log_readers.messages.program_messages import describe
+from svc.assistant.log_readers.parts import part_of
+from svc.assistant.log_readers.syslog import in_utc
+from svc.assistant.log_readers.timestamps import MONTHS
+from svc.assistant.sigma.event import MAX_EXCERPT_CHARS, Event
+
+MAX_MESSAGE_CHARS = 16_384
+HEAD_LINES = 100
+LEAST_RECORDS = 2
+_RECORD_SHARE = 0.6  # of the first lines that begin a record, unless the others look like what follows one
+_LEAST_SHARE = 0.1
+_LEVEL = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE|PANIC"
+_CLOCK = r"(?P<clock>[0-2]\d:[0-5]\d:[0-6]\d)(?:[.,](?P<fraction>\d{1,9}))?"
+_ZONE = r"(?: ?(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d)(?![\w:]))?"
+_BEGIN = re.compile(
+    rf"[\[(<\"]{{0,2}}(?:\[?(?:{_LEVEL})\]?[:,]?\s{{1,8}}[\[(]?|\d{{1,7}}:[A-Z] )?"
+    r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?"
+    r"(?:(?P<year>\d{4})[-/](?P<month>\d\d)[-/](?P<day>\d\d)[T ]"
+    r"|(?P<day2>\d{1,2})[-/ ](?P<name>[A-Z][a-z]{2})[-/ ](?P<year2>\d{4})[ :]"
+    r"|(?P<name3>[A-Z][a-z]{2}) {1,2}(?P<day3>\d{1,2}) (?=[\d:.,]{8,18} (?P<year3>\d{4})\b))"
+    rf"{_CLOCK}(?: (?P=year3))?{_ZONE}[\])>\"]{{0,2}}[,:;|]?(?=[\s\[\]|-]|$)"
+)
+_LEVEL_IN = re.compile(rf"\b(?:{_LEVEL}|LOG|HINT|STATEMENT|DETAIL|Note|Warning|Error)\b")
+_LEVEL_CHARS = 80
+_FOLLOWS = re.compile(
+    r"\s|\}|\]|\)|Caused by: |Traceback \(most recent|During handling of|The above exception"
+    r"|[\w.$]{1,200}(?:Exception|Error)\b"
+)
+_KERNEL = re.compile(r"(?:<\d{1,3}>)?\[ {0,8}\d{1,9}\.\d{6}\] ")
+_CONTINUED = "\n"
+
+
+def is_application_log(head: bytes) -> bool:
+    """Return whether a file's first lines are records that begin with a time, or with the kernel's seconds."""
+    lines = [line for line in split_lines(head.decode("utf-8-sig", errors="replace"))[:HEAD_LINES] if line.strip()]
+    if len(lines) >= LEAST_RECORDS and all(map(_KERNEL.match, lines[:-1])):
+        return True
+    begins = [_BEGIN.match(line) is not None for line in lines]
+    records = sum(begins)
+    if records < LEAST_RECORDS or records < _LEAST_SHARE * len(lines):
+        return False
+    others = lines[begins.index(True) :] if True in begins else []
+    rest = [line for line in others if not _BEGIN.match(line)]
+    return records >= _RECORD_SHARE * len(lines) or all(map(_FOLLOWS.match, rest))
+
+
+def read(content: BinaryIO) -> Iterator[ReadItem]:
+    """Yield the records in the file's order, each with the lines that go on with its message."""
+    part = part_of(content)
+    lines, open_record = Lines.in_parts(content), part.carry(_OpenRecord)
+    for number, offset, line in lines:
+        event = _begun(line, number, offset)
+        if event is not None:
+            yield from open_record.ended()
+            open_record.event = event
+        elif open_record.event is not None:
+            open_record.go_on(line)
+        else:
+            lines.foreign.append(number)
+    if part.is_paused:
+        return
+    yield from open_record.ended()
+    yield from lines.gaps("records that begin with a time")
+
+
+class _OpenRecord:
+    """The record whose message may go on in the next line."""
+
+    def __init__(self) -> None:
+        self.event: Event | None = None
+
+    def go_on(self, line: str) -> None:
+        """Add a line to the message."""
+        if self.event is not None:
+            message = self.event.fields["message"]
+            if len(message) < MAX_MESSAGE_CHARS:
+                self.event.fields["message"] = f"{message}{_CONTINUED}{line}"[:MAX_MESSAGE_CHARS]
+
+    def ended(self) -> Iterator[Event]:
+        """Yield the record, if there is one, with what its message says."""
+        if self.event is not None:
+            describe(self.event)
+            yield self.event
+            self.event = None
+
+
+def _begun(line: str, number: int, offset: int) -> Event | None:
+    """Return the record that a line begins; None if it begins none."""
+    if (kernel := _KERNEL.match(line)) is not None:
+        return _event(number, offset, line, "", {"program": "kernel", "message": line[kernel.end() :]})
+    found = _BEGIN.match(line)
+    time = _time_of(found) if found is not None else ""
+    if found is None or not time:
+        return None
+    fields = {"message": line[found.end() :].lstrip(" \t-|")[:MAX_MESSAGE_CHARS]}
+    if (level := _LEVEL_IN.search(line, 0, found.end() + _LEVEL_CHARS)) is not None:
+        fields["level"] = level[0].lower()
+    return _event(number, offset, line, time, fields)
+
+
+def _time_of(found: re.Match[str]) -> str:
+    """Return the time as ISO 8601, in UTC if its zone is stated; "" if there is no such time."""
+    name = found["name"] or found["name3"]
+    month = found["month"] or (f"{MONTHS[name]:02}" if name in MONTHS else "")
+    year = found["year"] or found["year2"] or found["year3"]
+    day = found["day"] or found["day2"] or found["day3"]
+    fraction = f".{found['fraction']:0<3}" if found["fraction"] else ""
+    zone = {"UTC": "Z", "GMT": "Z", None: ""}.get(found["zone"], found["zone"])
+    text = f"{year}-{month}-{day:0>2}T{found['clock']}{fraction}"
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return ""
+    return in_utc(f"{text}{zone}")
+
+
+def _event(number: int, offset: int, line: str, time: str, fields: dict[str, str]) -> Event:
+    is_kernel = fields.get("program") == "kernel"
+    return Event(
+        number=number,
+        offset=offset,
+        time=time,
+        product="linux" if is_kernel else "",
+        service="syslog" if is_kernel else "",
+        category="" if is_kernel else "application",
+        host="",
+        event_id=None,
+        fields=fields,
+        excerpt=line[:MAX_EXCERPT_CHARS],
+    )
