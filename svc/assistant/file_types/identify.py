@@ -23,6 +23,7 @@ from svc.assistant.log_readers.lines import split_lines
 from svc.assistant.log_readers.syslog import is_journal
 from svc.assistant.log_readers.tables.reader import is_event_table, is_known_export
 from svc.assistant.log_readers.windows_csv import is_event_csv
+from svc.assistant.log_readers.windows_text import is_event_text
 
 HEAD_BYTES = 65_536  # of a file, as much as ``identify`` needs
 TEXT_LABELS = frozenset(
@@ -151,7 +152,7 @@ def _table_label(head: bytes) -> str:
         return ""
     if is_container_log(head) or is_known_export(head):
         return "eventtable"
-    if is_event_csv(head):
+    if is_event_csv(head) or is_event_text(head):
         return "winevents"
     return "eventtable" if is_event_table(head) else ""
 

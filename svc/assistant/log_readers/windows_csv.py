@@ -89,7 +89,7 @@ def read(content: BinaryIO) -> Iterator[ReadItem]:
         except csv.Error:
             broken += 1
             continue
-        event = _event(header, row, text.number)
+        event = event_of_row(header, row, text.number)
         if event is None:
             broken += 1
         else:
@@ -102,23 +102,27 @@ def read(content: BinaryIO) -> Iterator[ReadItem]:
 
 _LOCAL_TIME = re.compile(
     r"(?:(?P<day>\d{1,2})[./](?P<month>\d{1,2})[./](?P<year>\d{4})|(?P<year2>\d{4})/(?P<month2>\d{1,2})/(?P<day2>\d{1,2}))"
-    r"[ ,T]{1,2}(?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)\s*\Z"
+    r"[ ,T]{1,2}(?P<hour>\d{1,2}):(?P<minute>\d\d):(?P<second>\d\d)(?:[ \u202f\u00a0](?P<half>[AP])M)?\s*\Z"
 )
 
 
 def _local_time(written: str) -> str:
     """A time of the Event Viewer in ISO 8601, without a zone: ``20.11.2026 3:00:00``.
 
-    With slashes, the month comes first only if the second number can be no month.
+    With slashes, the month comes first if AM or PM follows, as in the United States, or if the second number can be no
+    month; but never if the first can be none.
     """
     found = _LOCAL_TIME.match(written)
     if found is None:
         return written
     day, month = int(found["day"] or found["day2"]), int(found["month"] or found["month2"])
-    if month > 12:
+    hour = int(found["hour"])
+    if month > 12 or (found["half"] and found["year"] and day <= 12):
         day, month = month, day
+    if found["half"]:
+        hour = hour % 12 + (12 if found["half"] == "P" else 0)
     year = found["year"] or found["year2"]
-    return f"{year}-{month:02}-{day:02}T{int(found['hour']):02}:{found['minute']}:{found['second']}"
+    return f"{year}-{month:02}-{day:02}T{hour:02}:{found['minute']}:{found['second']}"
 
 
 class _CsvLines:
@@ -140,7 +144,8 @@ _LOGS_OF = {"1102": "Security", "104": "System"}
 """The log of an event whose provider writes to several: the clearing of a log."""
 
 
-def _event(header: list[str], row: list[str], number: int) -> Event | None:
+def event_of_row(header: list[str], row: list[str], number: int) -> Event | None:
+    """Return the event of a row by its columns' names; None if it has no event ID."""
     found: dict[str, object] = {}
     for name, value in zip(header, row, strict=False):
         if value:

@@ -22,9 +22,10 @@ _BROADCAST = re.compile(r"(?:ff[:-]){5}ff|01[:-]00[:-]5e|33[:-]33|(?:00[:-]){5}0
 _RULE_LINE = re.compile(r"[-=\s]{5,200}")
 
 
-def _row(
+def row_of(
     activity: TraceKind, what: str, *, user: str = "", source: str = "", where: str = "", detail: str = ""
 ) -> Artefact:
+    """Return a row without a number; the reader of the file adds it, and the line."""
     return Artefact(
         number=0,
         activity=activity,
@@ -47,6 +48,10 @@ class Block:
     def row(self, line: str) -> Artefact | bool | None:
         """Read one line, also the first."""
         raise NotImplementedError
+
+    def others(self) -> list[Artefact]:
+        """The further rows of the last line, once."""
+        return []
 
 
 class OpenFiles(Block):
@@ -90,8 +95,8 @@ class OpenFiles(Block):
             return made
         path = rest.partition("/")[1] + rest.partition("/")[2] if "/" in rest else rest.rpartition(" ")[2]
         if found["fd"] == "txt":
-            return _row(TraceKind.RUNNING, path, user=user, where=f"process {found['pid']}", detail=program)
-        return _row(TraceKind.OPENED, path, user=user, where=f"process {found['pid']} {found['fd']}", detail=program)
+            return row_of(TraceKind.RUNNING, path, user=user, where=f"process {found['pid']}", detail=program)
+        return row_of(TraceKind.OPENED, path, user=user, where=f"process {found['pid']} {found['fd']}", detail=program)
 
 
 class Interfaces(Block):
@@ -119,7 +124,7 @@ class Interfaces(Block):
             return True
         if found := self._address.match(line):
             bits = f"/{found['bits']}" if found["bits"] else ""
-            return _row(TraceKind.ADDRESS, found["address"] + bits, where=self._interface, detail=self._flags)
+            return row_of(TraceKind.ADDRESS, found["address"] + bits, where=self._interface, detail=self._flags)
         return True if self._aside.match(line) else None
 
 
@@ -148,7 +153,7 @@ class RouteTable(Block):
         if found is None:
             return None
         via = found["via"] or ""
-        return _row(
+        return row_of(
             TraceKind.ROUTE, found["to"], source=via, where=found["dev"] or "", detail=f"via {via}" if via else "direct"
         )
 
@@ -181,7 +186,7 @@ class Neighbours(Block):
             return None
         address = found["a"] or found["b"] or found["c"]
         mac = (found["am"] or found["bm"] or found["cm"] or "").lower().replace("-", ":").strip("<>()")
-        made = _row(TraceKind.NEIGHBOUR, address, source=address, where=mac or "no hardware address")
+        made = row_of(TraceKind.NEIGHBOUR, address, source=address, where=mac or "no hardware address")
         if len(mac) > 10 and not _BROADCAST.match(mac):
             if (known := self._by_mac.get(mac)) is not None and known.what != address:
                 made.detail = f"the same hardware address as {known.what}"
@@ -215,9 +220,9 @@ class Units(Block):
             return True
         if found := self._line.fullmatch(line.rstrip()):
             detail = f"{found['state']} {found['active']} {found['sub']}"
-            return _row(TraceKind.SERVICE, found["unit"], where=found["about"].strip(), detail=detail)
+            return row_of(TraceKind.SERVICE, found["unit"], where=found["about"].strip(), detail=detail)
         if found := self._file.fullmatch(line.rstrip()):
-            return _row(TraceKind.SERVICE, found["unit"], detail=found["state"])
+            return row_of(TraceKind.SERVICE, found["unit"], detail=found["state"])
         return None
 
 
@@ -240,7 +245,7 @@ class WindowsServices(Block):
             return True if line.strip().startswith(("(", "[SC]")) else None
         name, value = found["name"], found["value"].strip()
         if name == "SERVICE_NAME":
-            self._latest = _row(TraceKind.SERVICE, value)
+            self._latest = row_of(TraceKind.SERVICE, value)
             return self._latest
         if self._latest is None:
             return None
@@ -295,12 +300,12 @@ class Tasks(Block):
             table = self._table.match(line)
             if table is None:
                 return True if line.startswith(" ") else None
-            return _row(TraceKind.PERSISTS, table["task"], detail=f"{table['state']}, next run {table['next']}")
+            return row_of(TraceKind.PERSISTS, table["task"], detail=f"{table['state']}, next run {table['next']}")
         return self._member(found["name"], found["value"].strip())
 
     def _member(self, name: str, value: str) -> Artefact | bool:
         if name == "TaskName":
-            self._latest = _row(TraceKind.PERSISTS, value, where=f"task {value}")
+            self._latest = row_of(TraceKind.PERSISTS, value, where=f"task {value}")
             return self._latest
         if self._latest is not None:
             self._complete(self._latest, name, value)
@@ -325,7 +330,7 @@ class Tasks(Block):
         named = dict(zip(self._columns, cells, strict=False))
         if len(cells) < 3 or "TaskName" not in named:
             return None
-        made = _row(TraceKind.PERSISTS, named["TaskName"], where=f"task {named['TaskName']}")
+        made = row_of(TraceKind.PERSISTS, named["TaskName"], where=f"task {named['TaskName']}")
         for name in ("Run As User", "Task To Run", "Last Run Time", "Author"):
             self._complete(made, name, named.get(name, "").strip())
         return made
@@ -345,7 +350,7 @@ class NetUsers(Block):
     )
 
     def __init__(self) -> None:
-        self.others: list[Artefact] = []
+        self._others: list[Artefact] = []
         self._form = ""
         self._is_list = False
         self._latest: Artefact | None = None
@@ -357,10 +362,10 @@ class NetUsers(Block):
             value = re.split(r"\s{4,}", line.strip())[-1]
             if self._form == "User" and begun[0].startswith("User name"):
                 self._form = "one"
-                self._latest = _row(TraceKind.ACCOUNT, value)
+                self._latest = row_of(TraceKind.ACCOUNT, value)
                 return self._latest
             if self._form in ("Alias", "Group"):
-                self._latest = _row(TraceKind.GROUP, value)
+                self._latest = row_of(TraceKind.GROUP, value)
                 return self._latest
             return True
         if _RULE_LINE.fullmatch(line):
@@ -388,8 +393,13 @@ class NetUsers(Block):
             return True
         names = re.split(r"\s{2,}", line.strip())
         # several accounts are on a line: the first is its row, the others are added by the reader of the file
-        self.others = [_row(TraceKind.ACCOUNT, name) for name in names[1:]]
-        return _row(TraceKind.ACCOUNT, names[0])
+        self._others = [row_of(TraceKind.ACCOUNT, name) for name in names[1:]]
+        return row_of(TraceKind.ACCOUNT, names[0])
+
+    def others(self) -> list[Artefact]:
+        """The further accounts of a line."""
+        others, self._others = self._others, []
+        return others
 
 
 class WhoAmI(Block):
@@ -419,8 +429,8 @@ class WhoAmI(Block):
         if not cells[0]:
             return None
         if self._kind is TraceKind.RIGHT:
-            return _row(self._kind, cells[0], where=cells[1] if len(cells) > 1 else "", detail=cells[-1].lower())
-        return _row(self._kind, cells[0], detail=", ".join(filter(None, cells[1:])))
+            return row_of(self._kind, cells[0], where=cells[1] if len(cells) > 1 else "", detail=cells[-1].lower())
+        return row_of(self._kind, cells[0], detail=", ".join(filter(None, cells[1:])))
 
 
 class IpConfig(Block):
@@ -458,7 +468,7 @@ class IpConfig(Block):
         address = value.partition("(")[0].strip()
         if not self._latest or not address:
             return True
-        return _row(TraceKind.ADDRESS, address, where=self._adapter_name, detail=self._latest)
+        return row_of(TraceKind.ADDRESS, address, where=self._adapter_name, detail=self._latest)
 
 
 class VpnClients(Block):
@@ -507,16 +517,10 @@ class VpnClients(Block):
             return None
         address = real.rpartition(":")[0] or real
         detail = f"connected since {since}" + (f" as {inside}" if inside else "")
-        return _row(TraceKind.LOGIN, user, user=user, source=address, where="VPN", detail=detail)
+        return row_of(TraceKind.LOGIN, user, user=user, source=address, where="VPN", detail=detail)
 
 
 BLOCKS: tuple[type[Block], ...] = (
     OpenFiles, Interfaces, Neighbours, RouteTable, Units, WindowsServices, Tasks, NetUsers, WhoAmI, IpConfig,
     VpnClients,
 )  # fmt: skip
-
-
-def block_begun_by(line: str) -> type[Block] | None:
-    """Return the listing that begins with this line; None if it is not the first of one."""
-    text = line[:600]
-    return next((one for one in BLOCKS if one.begins.match(text)), None)

@@ -2,7 +2,7 @@
 
 Such a listing shows one moment, as the system's own tools see it: a rootkit hides from them. Forms: ``ps`` with a
 header (procps, BusyBox, BSD), ``tasklist`` as table and as CSV, ``netstat`` of Linux, macOS and Windows, ``ss``,
-``last`` and ``lastb`` (util-linux), and those of ``blocks.py``.
+``last`` and ``lastb`` (util-linux), and those of ``blocks.py`` and ``state_blocks.py``.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import BinaryIO
 
 from svc.assistant.findings import Gap
-from svc.assistant.log_readers.host.blocks import Block, NetUsers, OpenFiles, block_begun_by
+from svc.assistant.log_readers.host.blocks import BLOCKS, Block, OpenFiles
 from svc.assistant.log_readers.host.commands import command_fields
 from svc.assistant.log_readers.host.record import MAX_TEXT_CHARS, Artefact, HostNote, Item, Records, TraceKind
+from svc.assistant.log_readers.host.state_blocks import STATE_BLOCKS
 from svc.assistant.log_readers.lines import Lines, Unread, split_lines
 
 MAX_ROWS = 300_000
@@ -84,6 +85,12 @@ _HOLDS = {name: TraceKind.SOCKET if name in ("connections", "sockets") else Trac
 _HOLDS["processes"] = TraceKind.RUNNING
 
 
+def _block_begun_by(line: str) -> type[Block] | None:
+    """Return the listing that begins with this line; None if it is not the first of one."""
+    text = line[:600]
+    return next((one for one in (*BLOCKS, *STATE_BLOCKS) if one.begins.match(text)), None)
+
+
 def _text(head: bytes) -> str:
     if head.startswith((b"\xff\xfe", b"\xfe\xff")):
         return head[: len(head) & ~1].decode("utf-16", errors="replace")
@@ -93,7 +100,7 @@ def _text(head: bytes) -> str:
 def is_listing(head: bytes) -> bool:
     """Whether a header of such a listing is among the first lines, or the lines are logins of ``last``."""
     lines = [line for line in split_lines(_text(head[:16_384])) if line.strip()]
-    return any(_form_of(line) or block_begun_by(line) for line in lines[:HEADER_WITHIN]) or _is_last(lines)
+    return any(_form_of(line) or _block_begun_by(line) for line in lines[:HEADER_WITHIN]) or _is_last(lines)
 
 
 def _form_of(line: str) -> str:
@@ -198,7 +205,7 @@ class _Listing:
         before, self._previous = self._previous, line
         form = _form_of(line)
         is_in_block = form == "tasks" and self._block is not None and "PID" not in before  # a line of "=" of its own
-        if is_in_block or (not form and (self._block is not None or block_begun_by(line) is not None)):
+        if is_in_block or (not form and (self._block is not None or _block_begun_by(line) is not None)):
             found = self._of_block(line)
             if found is not None:
                 return found
@@ -207,7 +214,7 @@ class _Listing:
 
     def _of_block(self, line: str) -> list[Artefact] | None:
         """The rows of a line in a listing of ``blocks.py``; None if it may be a login."""
-        kind = block_begun_by(line)
+        kind = _block_begun_by(line)
         if kind is not None and type(self._block) is not kind:
             self._block = OpenFiles(_socket) if kind is OpenFiles else kind()
             self._form = ""
@@ -222,11 +229,8 @@ class _Listing:
             self.unread += 1
         if row is None or isinstance(row, bool):
             return []
-        others = self._block.others if isinstance(self._block, NetUsers) else []
-        self.count += 1 + len(others)
-        made = [row, *others]
-        if others and isinstance(self._block, NetUsers):
-            self._block.others = []
+        made = [row, *self._block.others()]
+        self.count += len(made)
         for one in made:
             one.excerpt = " ".join(line.split())[:MAX_TEXT_CHARS]
         return made

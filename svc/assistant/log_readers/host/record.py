@@ -56,6 +56,7 @@ class TraceKind(StrEnum):
     ROUTE = "route"
     NEIGHBOUR = "neighbour"
     SERVICE = "service"
+    MODULE = "kernel module"
 
 
 class Artefact(msgspec.Struct, kw_only=True):

@@ -20,6 +20,7 @@ from svc.assistant.log_readers import (
     web_server,
     windows_csv,
     windows_json,
+    windows_text,
     windows_xml,
 )
 from svc.assistant.log_readers.applications import journal_export, modsecurity, scan_reports
@@ -118,6 +119,14 @@ READERS = (
         windows_csv.read,
         "event",
         whole_because="a message of Event Viewer has several lines",
+    ),
+    LogReader(
+        "text",
+        "Windows events (text)",
+        windows_text.is_event_text,
+        windows_text.read,
+        "event",
+        whole_because="an event's message has several lines",
     ),
     LogReader("table", "table of events", tables.is_event_table, tables.read, "record"),
     LogReader(

@@ -72,6 +72,7 @@ _PLURALS = {
     TraceKind.ROUTE: ("route", "routes"),
     TraceKind.NEIGHBOUR: ("neighbour", "neighbours"),
     TraceKind.SERVICE: ("service", "services"),
+    TraceKind.MODULE: ("kernel module", "kernel modules"),
 }
 _STEPS = {
     TraceKind.PERSISTS: "Collect the program that the autostart names, check its hash, and compare with another "
@@ -99,6 +100,7 @@ _STEPS = {
     TraceKind.NAME: "Compare with the name server's answer, remove the entry, and find what wrote it.",
     TraceKind.RULE: "Compare with the intended rules, and check from outside which ports answer.",
     TraceKind.SERVICE: "Find who stopped the service and since when (journal, System log 7036), and start it again.",
+    TraceKind.MODULE: "Find the module's file (modinfo) and who loaded it, and take an image of the memory first.",
     TraceKind.SETTING: "Compare with the intended configuration, and find who changed the file.",
 }
 
@@ -115,7 +117,9 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
         return " ".join([_signs_sentence(bad), *asked])
     if bad:
         return " ".join([*_bolded(asked), _signs_sentence(bad, is_first=False)])
-    return " ".join([*_bolded(asked), _nothing(summaries)]).strip() if asked else _nothing(summaries, is_first=True)
+    weak = [one for one in with_facts(findings, HostSign) if one.severity in _WEAK]
+    nothing = _nothing(summaries, weak, is_first=not asked)
+    return " ".join([*_bolded(asked), nothing]).strip() if asked else nothing
 
 
 def told_of(question: str, findings: Sequence[AnyFinding]) -> str:
@@ -168,7 +172,8 @@ def _signs_sentence(bad: Sequence[AnyFinding], *, is_first: bool = True) -> str:
     return f"**{lead}.**" if is_first else f"{lead} ({bad[0].severity.value})."
 
 
-def _nothing(summaries: Sequence[HostSummary], *, is_first: bool = False) -> str:
+def _nothing(summaries: Sequence[HostSummary], weak: Sequence[AnyFinding], *, is_first: bool = False) -> str:
+    """What is said if no sign needs a look: weak ones are named, because they matched."""
     rows, signs = sum(one.rows for one in summaries), max(one.signs for one in summaries)
     form = escape(summaries[0].form)
     counted: Counter[str] = Counter()
@@ -177,6 +182,11 @@ def _nothing(summaries: Sequence[HostSummary], *, is_first: bool = False) -> str
     figures = ", ".join(_counted(TraceKind(name), count) for name, count in counted.most_common(4))
     unread = sum(one.unread for one in summaries)
     partly = f"; {plural(unread, 'part')} could not be read" if unread else ""
+    if weak:
+        titles = list(dict.fromkeys(escape(defang_text(one.title)) for one in weak))
+        named = "; ".join(titles[:3]) + (f" and {len(titles) - 3:,} more" if len(titles) > 3 else "")
+        said = f"{plural(len(titles), 'weak sign')} of an attack: {named}"
+        return f"**{said}**, among {figures} in the {form}{partly}." if is_first else f"{said}{partly}."
     matched = (
         f"none of {plural(signs, 'sign and rule', 'signs and rules')} matched" if signs else "no sign is known for them"
     )
@@ -591,7 +601,8 @@ SECTION = Section(
         title="Host artefact",
         can="read host artefacts: registry hives and exports, prefetch, $MFT and USN journal, SRUM, jump lists, "
         "browser history, scheduled tasks, cron, systemd units, shell history, PowerShell transcripts, wtmp and btmp, "
-        "macOS unified logs, what ps, tasklist, netstat, ss, last, lsof, ip, systemctl, sc, schtasks and net print, "
+        "macOS unified logs, what ps, tasklist, Get-Process, netstat, ss, last, w, quser, lsof, lsmod, ls -l, find -ls, "
+        "getcap, docker ps, ip, systemctl, sc, schtasks and net print, "
         "and files that configure a host: passwd, shadow, sudoers, sshd_config, authorized_keys, hosts, firewall rules",
         facts=(HostSign, FailedLoginSource, HostActivity, HostSummary),
         strong=words(

@@ -87,6 +87,7 @@ _TOPICS: tuple[tuple[tuple[TraceKind, ...], str], ...] = (
     ),
     ((TraceKind.ADDRESS,), r"\baddress(?:es)?\b|\binterfaces?\b|\badapters?\b|\bdns\b|\bips?\b|\bsubnets?\b"),
     ((TraceKind.ROUTE,), r"\broutes?\b|\brouting\b|\bgateways?\b"),
+    ((TraceKind.MODULE,), r"\bkernel modules?\b|\blsmod\b|\bmodules? loaded\b"),
     ((TraceKind.NEIGHBOUR,), r"\bneighbou?rs?\b|\barp\b|\bmacs?\b|\bhardware address\w*"),
     (
         (TraceKind.SERVICE,),

@@ -1,7 +1,8 @@
 """Login messages of further Unix services: FTP, mail, databases, file shares, small SSH servers.
 
 Message texts: dropbear, pure-ftpd, ProFTPD, BSD's ftpd, klogind, Postfix (SASL), Exim, MySQL and MariaDB, Proxmox VE,
-Samba's authentication log, SQL Server, PostgreSQL if ``log_line_prefix`` has the client (``%r``, ``%h``). sshd, PAM, sudo, su, login, vsftpd and dovecot are in ``lines.py``.
+Samba's authentication log, SQL Server, PostgreSQL if ``log_line_prefix`` has the client (``%r``, ``%h``). sshd,
+PAM, sudo, su, login, vsftpd and dovecot are in ``lines.py``.
 """
 
 from __future__ import annotations

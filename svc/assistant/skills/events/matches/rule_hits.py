@@ -15,6 +15,7 @@ from svc.assistant.skills.asked.evidence import Place, Span
 from svc.assistant.skills.events.findings import CorrelatedGroup, RuleHit
 from svc.assistant.skills.events.matches.actors import Actors, SidNames
 from svc.assistant.skills.events.matches.attempts import Milder, milder
+from svc.untrusted.markup import plural
 
 MAX_EVIDENCE = 5  # records per rule
 MAX_HOSTS = 20
@@ -207,6 +208,6 @@ class RuleHits:
 def not_correlated(losses: Mapping[str, Losses]) -> Iterator[str]:
     """Yield in words which events correlation rules could not judge."""
     if untimed := max((one.untimed for one in losses.values()), default=0):
-        yield f"{untimed:,} events have no usable time, so correlation rules did not examine them"
+        yield f"{plural(untimed, 'event has', 'events have')} no usable time, so correlation rules did not examine them"
     if left_out := max((one.left_out for one in losses.values()), default=0):
         yield f"{left_out:,} events were beyond the memory limit of correlation rules, which may miss what they relate"
