@@ -43,17 +43,19 @@ _NAMES = {
     "descrição": "Message", "説明": "Message", "nachricht": "Message", "ordinateur": "Computer", "equipo": "Computer",
     "コンピューター": "Computer",
 }  # fmt: skip
+_TIMES = frozenset({"EventTime", "@timestamp", "SystemTime"})
 _NAMED_MONTH = re.compile(r"[A-Z][a-z]{2} \d{1,2}, \d{4} @ ")
 _DATA_PREFIX = re.compile(r"^(?:winlog\.event_data\.|event_data\.|EventData\.)")
 
 
 def is_event_csv(head: bytes) -> bool:
-    """Return whether a file's first line has a column of event IDs and one of logs or hosts."""
+    """Return whether a file's first line has a column of event IDs and one of logs, or those of a host and a time."""
     first = head.lstrip(b"\xef\xbb\xbf\r\n").split(b"\n", 1)[0].decode("utf-8", errors="replace")
     if first.startswith("#TYPE"):  # Export-Csv of Windows PowerShell
         first = head.split(b"\n", 2)[1].decode("utf-8", errors="replace") if head.count(b"\n") > 1 else ""
     names = {_known(name) for name in _cells(first)}
-    return "EventID" in names and bool(names & {"Channel", "SourceName", "Computer"})
+    is_of_windows = bool(names & {"Channel", "SourceName"}) or ("Computer" in names and bool(names & _TIMES))
+    return "EventID" in names and is_of_windows
 
 
 def _cells(line: str) -> list[str]:

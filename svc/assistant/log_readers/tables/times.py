@@ -17,7 +17,7 @@ _ISO = re.compile(
     r"(\d{4})[-/](\d\d?)[-/](\d\d?)[T ,]{1,2}(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?"
 )
 _DAY_FIRST = re.compile(
-    r"(\d\d?)[/.-](\d\d?)[/.-](\d{4}),? +(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?([AaPp][Mm])? ?"
+    r"(\d\d?)[/.-](\d\d?)[/.-](\d{4}|\d\d),? +(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?([AaPp][Mm])? ?"
     r"(Z|UTC|GMT|[+-]\d\d:?\d\d)?"
 )
 _NAMED = re.compile(
@@ -31,6 +31,7 @@ _NAMED_DAY = re.compile(
     r"(?:[A-Z][a-z]{2}, )?(\d\d?)[- /]([A-Z][a-z]{2})[- /](\d{4})[ ,T:]{1,2}"
     r"(\d\d?):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)? ?(Z|UTC|GMT|[+-]\d\d:?\d\d)?"
 )
+_YEAR_DIGITS = 4  # a year of two is of this century
 _NUMBER = re.compile(r"\d{9,19}(?:\.\d{1,9})?")
 _ANY_NUMBER = re.compile(r"\d{1,20}(?:\.\d{1,9})?")
 _OFFSET = re.compile(r"(?:UTC|GMT)?([+-])(\d{1,2}):?(\d\d)?")
@@ -127,6 +128,7 @@ def _read(cell: str, stamps: Stamps, *, is_utc: bool, is_day_first: bool) -> str
     if (found := _DAY_FIRST.match(cell)) is not None:
         one, two, year, hour, minute, second, fraction, half, zone = found.groups()
         day, month = (one, two) if is_day_first else (two, one)
+        year = year if len(year) == _YEAR_DIGITS else f"20{year}"
         return _stamp(year, month, day, _hour(hour, half), minute, second, fraction, zone or ("Z" if is_utc else ""))
     if (found := _NAMED.match(cell)) is not None and found[1] in MONTHS:
         name, day, year, hour, minute, second, fraction, half, zone = found.groups()
