@@ -88,6 +88,7 @@ _ANY_MESSAGE = LogSource(category="application")
 """Of rules for the messages of any program; those of one that logs through syslog or a web server are included."""
 _MESSAGES = frozenset(
     [
+        LogSource(),
         LogSource("linux", "syslog"),
         LogSource("apache", "error", "webserver"),
         LogSource("nginx", "error", "webserver"),

@@ -4,6 +4,7 @@ A record begins with a time that has a year, perhaps after a level. Lines withou
 record before, as a stack trace does. What a message says of a request, a file transfer or another product's verdict
 becomes fields (``program_messages.py``). The kernel's own messages (``dmesg``) have seconds since its start.
 
+Records without a date are read, too: Logback's and Serilog's default layouts, glog (Kubernetes), a level and no time.
 Forms of the times: ISO 8601 with a space or ``T`` (Log4j, Logback, Python's logging, PostgreSQL, MySQL), ``2026/11/20``
 (Go, nginx), ``20-Nov-2026`` and ``20 Nov 2026`` (Tomcat, Redis), ``Fri Nov 20 03:12:45 2026`` (vsftpd, ``xferlog``).
 """
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import BinaryIO
 
+from svc.assistant.findings import Gap
 from svc.assistant.log_readers.lines import Lines, ReadItem, split_lines
 from svc.assistant.log_readers.messages.program_messages import describe
 from svc.assistant.log_readers.parts import part_of
@@ -31,13 +33,22 @@ _LEVEL = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE|PANIC
 _CLOCK = r"(?P<clock>[0-2]\d:[0-5]\d:[0-6]\d)(?:[.,](?P<fraction>\d{1,9}))?"
 _ZONE = r"(?: ?(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d)(?![\w:]))?"
 _BEGIN = re.compile(
-    rf"[\[(<\"]{{0,2}}(?:\[?(?:{_LEVEL})\]?[:,]?\s{{1,8}}[\[(]?|\d{{1,7}}:[A-Z] )?"
+    rf"[\[(<\"]{{0,2}}(?:\[?(?:{_LEVEL})\]?[:,]?\s{{1,8}}[\[(]?|\d{{1,7}}:[A-Z] |[DIWEFA], \[)?"
     r"(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? )?"
     r"(?:(?P<year>\d{4})[-/](?P<month>\d\d)[-/](?P<day>\d\d)[T ]"
     r"|(?P<day2>\d{1,2})[-/ ](?P<name>[A-Z][a-z]{2})[-/ ](?P<year2>\d{4})[ :]"
     r"|(?P<name3>[A-Z][a-z]{2}) {1,2}(?P<day3>\d{1,2}) (?=[\d:.,]{8,18} (?P<year3>\d{4})\b))"
     rf"{_CLOCK}(?: (?P=year3))?{_ZONE}[\])>\"]{{0,2}}[,:;|]?(?=[\s\[\]|-]|$)"
 )
+_UNDATED = re.compile(
+    rf"\[?{_CLOCK}\]? (?=.{{0,60}}?\b(?:{_LEVEL}|INF|WRN|ERR|DBG|FTL)\b)"
+    rf"|(?P<level>{_LEVEL}):(?:\s|(?=[\w.]{{1,100}}:))"
+)
+"""Logback's and Serilog's default layouts, and lines with a level and no time (uvicorn, Python's ``basicConfig``)."""
+_GLOG = re.compile(
+    rf"(?P<level>[IWEF])(?P<month>[01]\d)(?P<day>[0-3]\d) {_CLOCK}\s{{1,9}}\d{{1,10}} [\w.-]{{1,100}}:\d{{1,6}}\] "
+)
+_GLOG_LEVELS = {"I": "info", "W": "warning", "E": "error", "F": "fatal"}
 _LEVEL_IN = re.compile(rf"\b(?:{_LEVEL}|LOG|HINT|STATEMENT|DETAIL|Note|Warning|Error)\b")
 _LEVEL_CHARS = 80
 _FOLLOWS = re.compile(
@@ -49,9 +60,11 @@ _CONTINUED = "\n"
 
 
 def is_application_log(head: bytes) -> bool:
-    """Return whether a file's first lines are records that begin with a time, or with the kernel's seconds."""
+    """Return whether a file's first lines are records that begin with a time or a level."""
     lines = [line for line in split_lines(head.decode("utf-8-sig", errors="replace"))[:HEAD_LINES] if line.strip()]
     if len(lines) >= LEAST_RECORDS and all(map(_KERNEL.match, lines[:-1])):
+        return True
+    if sum(_is_undated(line) for line in lines) >= max(LEAST_RECORDS, _RECORD_SHARE * len(lines)):
         return True
     begins = [_BEGIN.match(line) is not None for line in lines]
     records = sum(begins)
@@ -60,6 +73,10 @@ def is_application_log(head: bytes) -> bool:
     others = lines[begins.index(True) :] if True in begins else []
     rest = [line for line in others if not _BEGIN.match(line)]
     return records >= _RECORD_SHARE * len(lines) or all(map(_FOLLOWS.match, rest))
+
+
+def _is_undated(line: str) -> bool:
+    return _UNDATED.match(line) is not None or _GLOG.match(line) is not None
 
 
 def read(content: BinaryIO) -> Iterator[ReadItem]:
@@ -71,6 +88,7 @@ def read(content: BinaryIO) -> Iterator[ReadItem]:
         if event is not None:
             yield from open_record.ended()
             open_record.event = event
+            open_record.lacks_year |= event.time.startswith("--")
         elif open_record.event is not None:
             open_record.go_on(line)
         else:
@@ -78,7 +96,9 @@ def read(content: BinaryIO) -> Iterator[ReadItem]:
     if part.is_paused:
         return
     yield from open_record.ended()
-    yield from lines.gaps("records that begin with a time")
+    yield from lines.gaps("records that begin with a time or a level")
+    if open_record.lacks_year:
+        yield Gap(text="the timestamps have no year")
 
 
 class _OpenRecord:
@@ -86,6 +106,7 @@ class _OpenRecord:
 
     def __init__(self) -> None:
         self.event: Event | None = None
+        self.lacks_year = False
 
     def go_on(self, line: str) -> None:
         """Add a line to the message."""
@@ -106,9 +127,14 @@ def _begun(line: str, number: int, offset: int) -> Event | None:
     """Return the record that a line begins; None if it begins none."""
     if (kernel := _KERNEL.match(line)) is not None:
         return _event(number, offset, line, "", {"program": "kernel", "message": line[kernel.end() :]})
+    if (glog := _GLOG.match(line)) is not None:
+        fields = {"level": _GLOG_LEVELS[glog["level"]], "message": line[glog.end() :][:MAX_MESSAGE_CHARS]}
+        return _event(number, offset, line, f"--{glog['month']}-{glog['day']}T{glog['clock']}", fields)
     found = _BEGIN.match(line)
     time = _time_of(found) if found is not None else ""
-    if found is None or not time:
+    if not time:
+        found = _UNDATED.match(line)
+    if found is None:
         return None
     fields = {"message": line[found.end() :].lstrip(" \t-|")[:MAX_MESSAGE_CHARS]}
     if (level := _LEVEL_IN.search(line, 0, found.end() + _LEVEL_CHARS)) is not None:

@@ -1,7 +1,7 @@
 """What the message of a program's log says, as fields: a web request, a file transfer, another product's verdict.
 
-Formats: HAProxy's HTTP log (configuration manual, 8.2.3), Envoy's and Istio's default access log, vsftpd, Pure-FTPd,
-``xferlog(5)`` (wu-ftpd, ProFTPD, vsftpd), OpenSSH's ``sftp-server``; Fail2ban's bans, ClamAV's ``FOUND``, detections in
+Formats: HAProxy's HTTP log (configuration manual, 8.2.3), Envoy's and Istio's default access log, Rails, vsftpd,
+Pure-FTPd, ``xferlog(5)`` (wu-ftpd, ProFTPD, vsftpd), OpenSSH's ``sftp-server``; Fail2ban's bans, ClamAV's ``FOUND``, detections in
 Microsoft Defender's support log (MPLog), whose names follow Microsoft's scheme ``Type:Platform/Family``.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from svc.assistant.log_readers.web_server import add_request
+from svc.assistant.log_readers.web_server import add_request, add_target
 from svc.assistant.sigma.event import Event, Verdict
 
 MAX_REQUEST_CHARS = 8_192
@@ -17,6 +17,10 @@ _METHOD = re.compile(
     r"(?<![\w/])(?:GET|HEAD|POST|PUT|DELETE|CONNECT|OPTIONS|TRACE|TRACK|PATCH|PROPFIND|MKCOL|MOVE|COPY|SEARCH) "
 )
 _VERSION = " HTTP/"
+_RAILS = re.compile(
+    r"(?:#\d{1,9}\]\s{1,9}[A-Z]{4,6} -- [^:]{0,100}: )?Started (?P<method>[A-Z]{3,8}) \"(?P<target>[^\"]{1,4096})\""
+    r" for (?P<client>\S{2,60})"
+)
 _STATUS_AFTER = re.compile(r"\d(?:\.\d)?\"? (?P<status>\d{3})\b")
 _HAPROXY = re.compile(
     r"(?P<client>[0-9A-Fa-f.:]{2,45}):\d{1,5} \[[^\]]{1,40}\] \S{1,200} \S{1,400} [-\d/+]{5,80} (?P<status>\d{3}|-1) "
@@ -63,6 +67,11 @@ def describe(event: Event) -> None:
 
 def _request(event: Event, message: str) -> bool:
     """Make a message about an HTTP request one of a web server; returns whether it is one."""
+    if (rails := _RAILS.match(message)) is not None:
+        event.category, event.product, event.service = "webserver", "", ""
+        event.fields |= {"cs-method": rails["method"], "c-ip": rails["client"]}
+        add_target(event.fields, rails["target"])
+        return True
     end = message.find(_VERSION, 0, MAX_REQUEST_CHARS)
     if end < 0:
         return False

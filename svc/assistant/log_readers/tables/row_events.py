@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
+from svc.assistant.log_readers.messages.program_messages import describe
 from svc.assistant.log_readers.tables.declared import Systems, as_windows, without_devices
 from svc.assistant.log_readers.tables.excerpts import Excerpts
 from svc.assistant.log_readers.tables.kinds import Field, Kind, When, plain_name
@@ -57,6 +58,7 @@ _FIELDS: dict[str, Mapping[str, tuple[str, ...]]] = {
     "alert": {"alert": ("Alert",), "severity": ("Severity",), **_ENDPOINTS},
     "file_event": {"file": ("TargetFilename",), "image": ("Image",), "user": ("User",), "hashes": ("Hashes",)},
     "registry_set": {"registry": ("TargetObject",), "details": ("Details",), "image": ("Image",)},
+    "application": {"message": ("message",), "user": ("User",), "source_address": ("SourceIp",)},
     "": {"action": ("Action",), "user": ("User",), "source_address": ("SourceIp",), "file": ("TargetFilename",),
          "destination_address": ("DestinationIp",), "target": ("Target",)},
 }  # fmt: skip
@@ -187,7 +189,7 @@ class RowEvents:
                 fields[field.name] = as_windows(field.name, value)
         if product == "windows":
             without_devices(fields)
-        return Event(
+        event = Event(
             number=record.number,
             offset=record.offset,
             time=mapping.time(values),
@@ -200,6 +202,9 @@ class RowEvents:
             excerpt=self._excerpts.arranged(record.excerpt, values),
             verdict=verdict_of(self._kind, mapping, values) if category == "alert" else None,
         )
+        if category == "application" and self._kind is None:
+            describe(event)
+        return event
 
     def so_far(self) -> RowsSoFar:
         """Return what the records after the sample have shown, for ``go_on``."""
@@ -331,7 +336,7 @@ class RowEvents:
             return "authentication"
         if present >= {"time", "action"} and present & {"user", "host", "source_address"}:
             return ""
-        return "-"
+        return "application" if self._kind is None and present >= {"time", "message", "severity"} else "-"
 
     def _tells_logins(self, present: set[str]) -> bool:
         """Whether a table with users is one of logins: outcomes or names say so, and a time or source is there."""

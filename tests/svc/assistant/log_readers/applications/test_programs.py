@@ -53,6 +53,19 @@ FORMS = {
         "ERROR 2026-11-20 03:10:00 +0100 payment refused\n[WARN] 2026-11-20T03:10:05Z slow\n",
         ["2026-11-20T02:10:00.000Z", "2026-11-20T03:10:05.000Z"],
     ),
+    "Rails": (
+        "I, [2026-11-20T03:10:00.123456 #1]  INFO -- : Begun\nI, [2026-11-20T03:10:01.123456 #1]  INFO -- : Done\n",
+        ["2026-11-20T03:10:00.123456", "2026-11-20T03:10:01.123456"],
+    ),
+    "Logback": (
+        "03:10:00.123 [main] INFO  c.e.App - a\n03:10:01.123 [x-1] ERROR c.e.App - b\n",
+        ["", ""],
+    ),
+    "glog": (
+        "I1120 03:10:00.123456       1 server.go:12] starting\nE1120 03:10:01.123456       1 exec.go:44] failed\n",
+        ["--11-20T03:10:00", "--11-20T03:10:01"],
+    ),
+    "no time": ("INFO:     Started server process [1]\nWARNING:root:disk is full\n", ["", ""]),
     "weekday": (
         "Fri Nov 20 03:09:04 2026 [pid 2] CONNECT: Client\nFri Nov  6 03:09:06 2026 [pid 2] CONNECT: Client\n",
         ["2026-11-20T03:09:04", "2026-11-06T03:09:06"],
@@ -61,6 +74,7 @@ FORMS = {
 NO_LOGS = {
     "prose": "On 2026-11-20 03:10:00 the attacker logged in.\nThen nothing happened for two days.\n",
     "no year": "03:10:00 started\n03:10:01 stopped\n",
+    "headings": "INFO: what this is\nIt is a text.\nWith several lines.\n",
     "no such day": "2026-13-45 03:10:00 started\nthen stopped\n",
     "a table": "2026-11-20,03:10\n2026-11-21,03:11\n",
 }
@@ -140,6 +154,7 @@ REQUESTS = {
         '"10.0.0.5:8080" outbound|80 10.0.0.1:1\n'
     ),
     "Python": '2026-11-20 03:10:00,001 web INFO 203.0.113.5 - "{1}" {0} 512\n',
+    "uvicorn": 'INFO:     203.0.113.5:51000 - "{1}" {0} OK\n',
     "a program in syslog": '2026-11-20T03:10:00Z web1 gunicorn[5]: client 203.0.113.5 "{1}" {0}\n',
 }
 
@@ -151,6 +166,13 @@ def test_a_request_in_a_message_is_judged_as_one(name: str):
     quiet = line.format("200", "GET /static/app.css HTTP/1.1") * 3
     found = found_in(quiet + line.format("200", attack))
     assert found["203.0.113.5: SQL injection"] is Severity.HIGH
+    assert set(found_in(quiet).values()) <= {Severity.INFO}
+
+
+def test_a_request_of_rails_names_its_client():
+    line = 'I, [2026-11-20T03:10:00.1 #1]  INFO -- : Started GET "{0}" for 203.0.113.5 at 2026-11-20\n'
+    quiet = line.format("/static/app.css") * 3
+    assert "203.0.113.5: SQL injection" in found_in(quiet + line.format("/?id=1%27%20UNION%20SELECT%201,2--"))
     assert set(found_in(quiet).values()) <= {Severity.INFO}
 
 
