@@ -1,8 +1,8 @@
 """What the message of a program's log says, as fields: a web request, a file transfer, another product's verdict.
 
 Formats: HAProxy's HTTP log (configuration manual, 8.2.3), Envoy's and Istio's default access log, Rails, vsftpd,
-Pure-FTPd, ``xferlog(5)`` (wu-ftpd, ProFTPD, vsftpd), OpenSSH's ``sftp-server``; Fail2ban's bans, ClamAV's ``FOUND``, detections in
-Microsoft Defender's support log (MPLog), whose names follow Microsoft's scheme ``Type:Platform/Family``.
+Pure-FTPd, ``xferlog(5)`` (wu-ftpd, ProFTPD, vsftpd), OpenSSH's ``sftp-server``; Fail2ban's bans, ClamAV's ``FOUND``,
+detections in Microsoft Defender's support log (MPLog), whose names follow Microsoft's scheme ``Type:Platform/Family``.
 """
 
 from __future__ import annotations
