@@ -122,6 +122,10 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True, tag="gap"):
     """Whether the same job may get further at another time, so that its result is not kept."""
 
 
+UNJUDGED = "nothing but gaps in the log"
+"""What a tool looked for in records that it can read and count, but has no rule or check for."""
+
+
 class Coverage(msgspec.Struct, frozen=True, kw_only=True, tag="coverage"):
     """How far a tool read its input: exactly one in each run, also if the tool could read nothing.
 
@@ -145,6 +149,11 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True, tag="coverage"):
     """Whether a limit kept the end of the input from the tool: what was not found may be there."""
     total_is_minimum: bool = False
     """Whether there may be more units than ``total``: what a limit cut off could not be counted to its end."""
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether the tool has a check for this kind of input; without one, finding nothing says nothing."""
+        return self.looked_for != UNJUDGED
 
 
 class NameSort(StrEnum):

@@ -16,7 +16,16 @@ import msgspec
 from svc.assistant.analyst.clauses import Clause, ClauseKind, ClauseState
 from svc.assistant.analyst.particulars import Particular
 from svc.assistant.analyst.plan import PROMPT, DisabledSkill
-from svc.assistant.findings import AnyFinding, Coverage, Finding, InstructionText, NamesSeen, ToolFailure, kind_of
+from svc.assistant.findings import (
+    AnyFinding,
+    Coverage,
+    Finding,
+    InstructionText,
+    NamesSeen,
+    Severity,
+    ToolFailure,
+    kind_of,
+)
 from svc.assistant.skills.catalogue import skill_named
 from svc.assistant.skills.skill import Skill
 from svc.assistant.spool import of_kind, source_counts
@@ -96,6 +105,13 @@ class SkillResult(msgspec.Struct, frozen=True, kw_only=True):
     def is_examined(self) -> bool:
         """Whether the tool understood any of its inputs."""
         return any(one.understood for _, one in self.coverage)
+
+    @property
+    def unjudged(self) -> int:
+        """How many inputs were read although the tool has no check for their kind, and nothing needed one."""
+        if any(one.severity is not Severity.INFO for one in self.findings):
+            return 0
+        return sum(1 for _, one in self.coverage if one.understood and not one.is_judged)
 
     @property
     def understood(self) -> frozenset[str]:
@@ -321,12 +337,11 @@ def _open_outcome(clause: Clause, results: Sequence[SkillResult], inputs: Sequen
             text=clause.text, state=ClauseState.PARTLY_ANSWERED, reason="the input was only searched for indicators"
         )
     unread = [one.name for one in inputs if one.state is InputState.NOT_EXAMINED]
-    if unread:
-        return ClauseOutcome(
-            text=clause.text,
-            state=ClauseState.PARTLY_ANSWERED,
-            reason=f"{plural(len(unread), 'input')} not examined",
-        )
+    unjudged = sum(result.unjudged for result in examined)
+    if unread or unjudged:
+        reasons = [f"{plural(len(unread), 'input')} not examined"] if unread else []
+        reasons += [f"no rule or check for the records of {plural(unjudged, 'input')}"] if unjudged else []
+        return ClauseOutcome(text=clause.text, state=ClauseState.PARTLY_ANSWERED, reason=", ".join(reasons))
     return ClauseOutcome(text=clause.text, state=ClauseState.ANSWERED)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+from svc.assistant.findings import UNJUDGED
 from svc.assistant.sigma.engine import RuleEngine
 from svc.assistant.sigma.event import Event
 
@@ -56,8 +57,7 @@ class Coverages:
         ):
             if is_there:
                 parts.append(what)
-        parts.append("gaps in the log")
-        return ", ".join(parts)
+        return ", ".join([*parts, "gaps in the log"]) if parts else UNJUDGED
 
     def not_covered(self, engine: RuleEngine) -> str:
         """Return the log sources to which no rule applies; "" if there are none."""

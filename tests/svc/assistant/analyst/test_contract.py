@@ -6,8 +6,9 @@ import pytest
 from svc.assistant.analyst import render
 from svc.assistant.analyst.clauses import Clause, ClauseKind
 from svc.assistant.analyst.contract import SkillResult, contract_of
+from svc.assistant.analyst.particulars import general
 from svc.assistant.analyst.plan import Plan
-from svc.assistant.findings import Coverage
+from svc.assistant.findings import UNJUDGED, Coverage
 from svc.assistant.skills.catalogue import skill_named
 from svc.messages import AnswerStatus
 from tests.support.inline_analyst import ask, turn_file
@@ -65,6 +66,19 @@ def test_nothing_understood_is_not_examined_and_never_nothing_found(gaps):
     )
     assert markdown.startswith("**Not examined:** `auth.log`, because")
     assert "Nothing found" not in markdown
+
+
+def test_records_without_any_check_get_no_reassurance():
+    unjudged = msgspec.structs.replace(coverage(10), looked_for=UNJUDGED)
+    read = msgspec.structs.replace(result(10, skill="events"), coverage=(("auth.log", unjudged),))
+    contract, _ = answer_of([read], [OPEN], [LOG])
+    assert contract.status is AnswerStatus.PARTLY_ANSWERED
+    assert contract.clauses[0].reason == "no rule or check for the records of 1 input"
+    asked = Clause(text="Is anything suspicious", kind=ClauseKind.OPEN)
+    assert general(asked, (), render.searched([read])).startswith(
+        "**Cannot tell** `Is anything suspicious`: the records"
+    )
+    assert general(asked, (), render.searched([read, result(10)])).startswith("**No sign found of**")
 
 
 def test_a_part_is_a_part():
