@@ -531,7 +531,8 @@ def general(clause: Clause, findings: Sequence[AnyFinding], searched: str) -> st
         return f"**Cannot tell** {quoted}: the records were read, but there is no rule or check for such records."
     low = [one for one in worst_first(of_kind(findings, kind_of(RuleHit))) if one.severity is Severity.LOW]
     weak = f" Matches of low severity, which are usually ordinary activity: {_listed(low)}." if low else ""
-    return f"**No sign found of** {quoted}: looked for {escape(searched)}.{weak}"
+    of_what = f"of** {quoted}:" if words else "of an attack:**"
+    return f"**No sign found {of_what} looked for {escape(searched)}.{weak}"
 
 
 def _asked_of_it(clause: Clause) -> list[str]:

@@ -78,7 +78,7 @@ def test_records_without_any_check_get_no_reassurance():
     assert general(asked, (), render.searched([read])).startswith(
         "**Cannot tell** `Is anything suspicious`: the records"
     )
-    assert general(asked, (), render.searched([read, result(10)])).startswith("**No sign found of**")
+    assert general(asked, (), render.searched([read, result(10)])).startswith("**No sign found of an attack:**")
 
 
 def test_a_part_is_a_part():
