@@ -124,6 +124,9 @@ class Gap(msgspec.Struct, frozen=True, kw_only=True, tag="gap"):
 
 UNJUDGED = "nothing but gaps in the log"
 """What a tool looked for in records that it can read and count, but has no rule or check for."""
+ATTACK_STRINGS = "strings of known attacks"
+"""What a tool looked for in messages of programs that it does not know: what else they say is not understood."""
+LITTLE = (UNJUDGED, ATTACK_STRINGS)
 
 
 class Coverage(msgspec.Struct, frozen=True, kw_only=True, tag="coverage"):
@@ -152,8 +155,8 @@ class Coverage(msgspec.Struct, frozen=True, kw_only=True, tag="coverage"):
 
     @property
     def is_judged(self) -> bool:
-        """Whether the tool has a check for this kind of input; without one, finding nothing says nothing."""
-        return self.looked_for != UNJUDGED
+        """Whether the tool has checks for what this kind of input records; else finding nothing says little."""
+        return not self.looked_for.startswith(LITTLE)
 
 
 class NameSort(StrEnum):

@@ -108,7 +108,7 @@ class SkillResult(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def unjudged(self) -> int:
-        """How many inputs were read although the tool has no check for their kind, and nothing needed one."""
+        """How many inputs were read although the tool has few or no checks for their kind, and found nothing."""
         if any(one.severity is not Severity.INFO for one in self.findings):
             return 0
         return sum(1 for _, one in self.coverage if one.understood and not one.is_judged)
@@ -340,7 +340,7 @@ def _open_outcome(clause: Clause, results: Sequence[SkillResult], inputs: Sequen
     unjudged = sum(result.unjudged for result in examined)
     if unread or unjudged:
         reasons = [f"{plural(len(unread), 'input')} not examined"] if unread else []
-        reasons += [f"no rule or check for the records of {plural(unjudged, 'input')}"] if unjudged else []
+        reasons += [f"few or no checks for the records of {plural(unjudged, 'input')}"] if unjudged else []
         return ClauseOutcome(text=clause.text, state=ClauseState.PARTLY_ANSWERED, reason=", ".join(reasons))
     return ClauseOutcome(text=clause.text, state=ClauseState.ANSWERED)
 

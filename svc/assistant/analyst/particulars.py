@@ -44,7 +44,7 @@ from svc.assistant.analyst.questions.traffic import traffic_answer
 from svc.assistant.analyst.questions.unread import unread_answer
 from svc.assistant.analyst.questions.unsuccessful import unsuccessful_answer
 from svc.assistant.analyst.topics import Topic, accounts_in, is_of, topic_of, unknown_person
-from svc.assistant.findings import UNJUDGED, AnyFinding, Severity, columns, kind_of, with_facts
+from svc.assistant.findings import ATTACK_STRINGS, LITTLE, AnyFinding, Severity, columns, kind_of, with_facts
 from svc.assistant.knowledge.attack_names import attack_name
 from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
 from svc.assistant.sigma.engine import LogSource, Rule
@@ -527,8 +527,11 @@ def general(clause: Clause, findings: Sequence[AnyFinding], searched: str) -> st
     quoted = code_span(clause.text, limit=CLAUSE_CHARS)
     if asks_good:
         return f"**Cannot tell** {quoted}: nothing was found against it, but only {escape(searched)} was looked for."
-    if all(part.startswith(UNJUDGED) for part in searched.split("; ")):
-        return f"**Cannot tell** {quoted}: the records were read, but there is no rule or check for such records."
+    if all(part.startswith(LITTLE) for part in searched.split("; ")):
+        if ATTACK_STRINGS not in searched:
+            return f"**Cannot tell** {quoted}: the records were read, but there is no rule or check for such records."
+        rest = "what else the messages say was not judged"
+        return f"**Cannot tell** {quoted}: looked for {escape(searched)} and found none; {rest}."
     low = [one for one in worst_first(of_kind(findings, kind_of(RuleHit))) if one.severity is Severity.LOW]
     weak = f" Matches of low severity, which are usually ordinary activity: {_listed(low)}." if low else ""
     of_what = f"of** {quoted}:" if words else "of an attack:**"

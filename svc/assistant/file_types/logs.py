@@ -10,7 +10,7 @@ import re
 from enum import StrEnum
 
 from svc.assistant.log_readers.applications.modsecurity import is_modsecurity_audit
-from svc.assistant.log_readers.applications.reader import is_application_log
+from svc.assistant.log_readers.applications.reader import is_application_log, is_timeline
 from svc.assistant.log_readers.applications.scan_reports import is_scan_report
 from svc.assistant.log_readers.auditd import is_audit_log
 from svc.assistant.log_readers.lines import split_lines
@@ -71,4 +71,6 @@ def text_kind(sample: str) -> TextKind:
         return TextKind.SYSLOG
     if is_application_log(head):
         return TextKind.APPLICATION_LOG
+    if is_timeline(head):
+        return TextKind.OTHER
     return TextKind.LOG if len(lines) >= 2 and stamped >= _LOG_SHARE * len(lines) else TextKind.OTHER

@@ -55,6 +55,12 @@ _FOLLOWS = re.compile(
     r"\s|\}|\]|\)|Caused by: |Traceback \(most recent|During handling of|The above exception"
     r"|[\w.$]{1,200}(?:Exception|Error)\b"
 )
+_MARK = re.compile(rf"\b(?:{_LEVEL}|LOG)\b|[\[\]{{}}=|<>\"\t]|\s{{4}}|^\s{{0,4}}(?:[\w./-]{{1,100}}:|[*#] )|\w\(\)")
+_MARK_CHARS = 120
+_MARKED_SHARE = 0.5
+_FUNCTION_WORD = re.compile(
+    r"\b(?:the|an?|was|were|is|has|had|and|then|to|from|with|by|on|in|at|of|our|his|their|we)\b", re.I
+)
 _KERNEL = re.compile(r"(?:<\d{1,3}>)?\[ {0,8}\d{1,9}\.\d{6}\] ")
 _CONTINUED = "\n"
 
@@ -70,9 +76,23 @@ def is_application_log(head: bytes) -> bool:
     records = sum(begins)
     if records < LEAST_RECORDS or records < _LEAST_SHARE * len(lines):
         return False
-    others = lines[begins.index(True) :] if True in begins else []
+    if is_timeline(head):
+        return False
+    others = lines[begins.index(True) :]
     rest = [line for line in others if not _BEGIN.match(line)]
     return records >= _RECORD_SHARE * len(lines) or all(map(_FOLLOWS.match, rest))
+
+
+def is_timeline(head: bytes) -> bool:
+    """Return whether somebody wrote the lines after the times, as in the timeline of an incident.
+
+    These are sentences without the marks that programs put into their messages.
+    """
+    lines = split_lines(head.decode("utf-8-sig", errors="replace"))[:HEAD_LINES]
+    messages = [line[found.end() :] for line in lines if (found := _BEGIN.match(line)) is not None]
+    marked = sum(_MARK.search(one[:_MARK_CHARS]) is not None for one in messages)
+    written = sum(_FUNCTION_WORD.search(one) is not None for one in messages)
+    return bool(messages) and marked < _MARKED_SHARE * len(messages) and written >= _RECORD_SHARE * len(messages)
 
 
 def _is_undated(line: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from svc.assistant.findings import UNJUDGED
+from svc.assistant.findings import ATTACK_STRINGS, UNJUDGED
 from svc.assistant.sigma.engine import RuleEngine
 from svc.assistant.sigma.event import Event
 
@@ -57,6 +57,8 @@ class Coverages:
         ):
             if is_there:
                 parts.append(what)
+        if categories == {"application"}:
+            parts[:1] = [f"{ATTACK_STRINGS} ({applicable:,} of {rules:,} detection rules)"]
         return ", ".join([*parts, "gaps in the log"]) if parts else UNJUDGED
 
     def not_covered(self, engine: RuleEngine) -> str:

@@ -73,7 +73,7 @@ def test_records_without_any_check_get_no_reassurance():
     read = msgspec.structs.replace(result(10, skill="events"), coverage=(("auth.log", unjudged),))
     contract, _ = answer_of([read], [OPEN], [LOG])
     assert contract.status is AnswerStatus.PARTLY_ANSWERED
-    assert contract.clauses[0].reason == "no rule or check for the records of 1 input"
+    assert contract.clauses[0].reason == "few or no checks for the records of 1 input"
     asked = Clause(text="Is anything suspicious", kind=ClauseKind.OPEN)
     assert general(asked, (), render.searched([read])).startswith(
         "**Cannot tell** `Is anything suspicious`: the records"

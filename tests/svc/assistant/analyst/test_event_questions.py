@@ -26,7 +26,11 @@ OPEN = (
     ("saas/github/attack.jsonl", "How many events are there?", r"\*\*28 events\*\*, 2026-03-04 08:00:00 to"),
     ("saas/github/attack.jsonl", "Were any secrets read?", r"\*\*Cannot tell\*\*"),
     ("saas/github/attack.jsonl", "Did dev-1 disable MFA?", r"\*\*Yes:\*\* `GitHub SSO.* by `dev-1`"),
-    ("saas/github/quiet.jsonl", "Is anything suspicious here?", r"\*\*No sign found of an attack:\*\*.*Matches of low severity"),
+    (
+        "saas/github/quiet.jsonl",
+        "Is anything suspicious here?",
+        r"\*\*No sign found of an attack:\*\*.*Matches of low severity",
+    ),
     ("saas/zscaler/nss_attack.log", "Was data exfiltrated?", r"\*\*Possibly:\*\* `Upload to a public file sharing"),
     ("saas/zscaler/nss_attack.log", "How many requests are there?", r"\*\*12 requests\*\*"),
     ("saas/zscaler/nss_attack.log", "What did alice do?", r"\*\*`alice.*:\*\* `Program downloaded"),

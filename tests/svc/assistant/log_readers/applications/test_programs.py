@@ -74,6 +74,11 @@ FORMS = {
 NO_LOGS = {
     "prose": "On 2026-11-20 03:10:00 the attacker logged in.\nThen nothing happened for two days.\n",
     "no year": "03:10:00 started\n03:10:01 stopped\n",
+    "a timeline": (
+        "2026-11-20 03:12:45 UTC The attacker logged in as root from 203.0.113.50\n"
+        "2026-11-20 03:15:00 UTC - Mimikatz was run and LSASS dumped\n"
+        "2026-11-20 03:20:00 UTC Data copied to an S3 bucket with rclone\n"
+    ),
     "headings": "INFO: what this is\nIt is a text.\nWith several lines.\n",
     "no such day": "2026-13-45 03:10:00 started\nthen stopped\n",
     "a table": "2026-11-20,03:10\n2026-11-21,03:11\n",
