@@ -43,11 +43,13 @@ from tests.support.attack_sentences import (
     generated_harmless,
     generated_reports,
     harmless,
+    incident_reported,
     manual,
     notes,
     prose_reported,
     registers,
     reported,
+    varied_harmless,
     varied_reported,
 )
 from tests.support.attack_sentences.machine import documented
@@ -181,6 +183,19 @@ def register_sentences(half: Half) -> Measured:
 def everyday_sentences(half: Half) -> Measured:
     """Sentences of many registers, written without regard to the words of techniques, that get one."""
     return Measured(len(everyday(half)), share_named(everyday(half)), 0)
+
+
+def varied_harmless_sentences(half: Half) -> Measured:
+    """Sentences of further registers, with definitions and descriptions of defences, that get a technique."""
+    return Measured(len(varied_harmless(half)), share_named(varied_harmless(half)), 0)
+
+
+def incident_sentences(half: Half) -> Measured:
+    """Sentences of incident reports, with their technique among the first five."""
+    told = incident_reported(half)
+    return Measured(
+        len(told), shares_of([technique in named_of_sentence(sentence)[:5] for technique, sentence in told])
+    )
 
 
 def varied_sentences(half: Half) -> Measured:
@@ -383,6 +398,8 @@ def rows(python: Path | None) -> list[Row]:
         Row("notes of daily work given a technique", 0.05, False, "never", note_sentences, mapping),
         Row("many registers with an attack's words", 0.05, False, "never", register_sentences, mapping),
         Row("everyday sentences given a technique", 0.05, False, "never", everyday_sentences, mapping),
+        Row("further registers, definitions and defences", 0.05, False, "never", varied_harmless_sentences, mapping),
+        Row("sentences of incidents: technique in the first 5", 0.80, True, "none", incident_sentences, mapping),
         Row("varied reported sentences: technique in the first 5", 0.80, True, "none", varied_sentences, mapping),
         Row("this machine's documentation given a technique", 0.05, False, "never", machine_documentation, mapping),
         Row("software documentation given a technique", 0.05, False, "never", documentation, mapping),

@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-LEAST_NAMED_WEIGHT = -1.6  # of a sentence that names an attacker, or goes on about one
+LEAST_NAMED_WEIGHT = -2.4  # of a sentence that names an attacker, or goes on about one
 LEAST_WEIGHT = -0.4
 LEAST_NOTE_WEIGHT = 1.2
 LEAST_DESCRIPTION_WEIGHT = 1.2
@@ -27,6 +27,11 @@ _NAMED_FORMS = frozenset({"has_group_name", "is_about_it"})
 _TRACE_FORMS = frozenset({"has_group_name", "has_api_call", "has_windows_path", "has_program"})
 
 _SUBORDINATE = re.compile(r",? ?\b(?:which|that|who|whose|where|so|because|until|when|if|while|before|after)\b.*")
+_EVIDENCE_SAYS = re.compile(
+    r"\b(?:shows?|indicates?|suggests?|reveals?|confirms?|proves?|demonstrates?|describes?|reports?|says?|states?|"
+    r"believes?|assess(?:es)?|notes?|means?|implies) (?:that|how|where|which)\b"
+)
+"""The report is what follows: "The log shows that the attacker …"."""
 _PARTICIPLE = re.compile(r"\b(?:is|are|be|a|an|the) (?:\w{2,20}ly )?[a-z]{2,20}ed\b")
 _PAST = re.compile(r"\b(?:was|were|had|been|did|ran|used|sent|stole|took|made|wrote|began|[a-z]{3,14}ed)\b")
 _DESCRIBED = re.compile(
@@ -113,13 +118,21 @@ _ACTION = re.compile(
 )
 
 
-def least_weight(sentence: str, classes: Collection[str], forms: Collection[str]) -> float:
+def main_clause(sentence: str) -> str:
+    """Return the words before the first clause that explains them; all of them if what follows is what was found."""
+    return sentence if _EVIDENCE_SAYS.search(sentence) else _SUBORDINATE.sub("", sentence)
+
+
+def least_weight(
+    sentence: str, classes: Collection[str], forms: Collection[str], main_classes: Collection[str]
+) -> float:
     """Return the weight that a sentence needs if nothing around it reports an attack.
 
     Args:
         sentence: The sentence.
         classes: The names of the classes of words in it.
         forms: The names of its forms.
+        main_classes: The names of the classes of words in its ``main_clause``.
     """
     if _COULD.search(sentence):
         return LEAST_HYPOTHESIS_WEIGHT
@@ -127,9 +140,12 @@ def least_weight(sentence: str, classes: Collection[str], forms: Collection[str]
         return LEAST_TOPIC_WEIGHT
     if _is_elsewhere(classes, forms):
         return LEAST_OTHER_SUBJECT_WEIGHT
-    if not _NAMED_CLASSES.isdisjoint(classes) or not _NAMED_FORMS.isdisjoint(forms):
-        return LEAST_NAMED_WEIGHT
     has_stop = sentence.rstrip().endswith(".")
+    is_named = not _NAMED_CLASSES.isdisjoint(classes)
+    if is_named and _NAMED_CLASSES.isdisjoint(main_classes):  # "The insurance covers what attackers encrypt."
+        is_named = not (has_stop and _is_description(sentence) and _has_other_subject(sentence))
+    if is_named or not _NAMED_FORMS.isdisjoint(forms):
+        return LEAST_NAMED_WEIGHT
     if has_stop and (sentence[:1].isupper() or _PROGRAM.match(sentence)):
         if not _is_description(sentence):
             return LEAST_WEIGHT
