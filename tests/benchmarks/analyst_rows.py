@@ -313,8 +313,9 @@ def scripts(half: Half, *, language: str, kind: str) -> Measured:
     """Scripts of a kind that are flagged as malicious or suspicious."""
     folder = files("tests.svc.assistant.skills.script")
     texts: dict[str, str] = dict(obfuscated(language, half)) if kind == "malicious" else {}
-    for name in (f"{language}_{half}.toml", f"{language}_fresh_{half}.toml", f"{language}_further_{half}.toml"):
-        texts |= tomllib.loads(folder.joinpath("samples", name).read_text(encoding="utf-8"))[kind]
+    sets = ["", "fresh_", "further_"] + ["admin_", "daily_"] * (language == "powershell")
+    for name in (f"{language}_{one}{half}.toml" for one in sets):
+        texts |= tomllib.loads(folder.joinpath("samples", name).read_text(encoding="utf-8")).get(kind, {})
     return Measured(
         len(texts), shares_of([flagged(text, f"{name}.{ENDINGS[language]}") for name, text in texts.items()])
     )
