@@ -33,15 +33,21 @@ def unfamiliar(sentence: str) -> int:
     """
     known, common = _known(), _common()
     count = 0
-    for word, start, _ in words_of(sentence):
+    for word, start, end in words_of(sentence):
         if len(word) < _LEAST_CHARS or not word.isalpha() or word in common or known.has(word):
             continue
-        is_name = sentence[start].isupper() and not _SENTENCE_START.search(sentence[max(0, start - 4) : start])
-        count += not is_name
+        count += not _is_name(sentence, start, end)
     return min(count, MOST_UNFAMILIAR)
 
 
-class _Words(msgspec.Struct, frozen=True):
+def _is_name(sentence: str, start: int, end: int) -> bool:
+    """Whether a word has a capital, but for that of a word at the beginning of a sentence."""
+    if not sentence[start].isupper() or sentence[start + 1 : end].lower() != sentence[start + 1 : end]:
+        return sentence[start:end].lower() != sentence[start:end]
+    return not _SENTENCE_START.search(sentence[max(0, start - 4) : start])
+
+
+class _TradeWords(msgspec.Struct, frozen=True):
     whole: frozenset[str]
     beginnings: tuple[str, ...]
 
@@ -55,7 +61,7 @@ def _common() -> frozenset[str]:
 
 
 @cache
-def _known() -> _Words:
+def _known() -> _TradeWords:
     table = load(FILE_NAME, ReportedBehaviour)
     phrases = [phrase for entry in lexicon().techniques for phrase in (*entry.sure, *entry.says, *entry.hints)]
     phrases += [phrase for one in table.classes if one.name in TRADE_CLASSES for phrase in one.phrases]
@@ -63,7 +69,7 @@ def _known() -> _Words:
     whole = {term for term in terms if not term.endswith("*")}
     whole |= {word for tenths, words in table.words.items() if int(tenths) > 0 for word in words.split()}
     beginnings = {term[:-1] for term in terms if term.endswith("*") and len(term) > _LEAST_STEM}
-    return _Words(frozenset(whole), tuple(sorted(beginnings)))
+    return _TradeWords(frozenset(whole), tuple(sorted(beginnings)))
 
 
 def _terms(phrases: Sequence[str], groups: Mapping[str, Sequence[str]]) -> set[str]:
