@@ -14,15 +14,18 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
+from svc.assistant.skills.attack_mapping.vocabulary import is_kind
+
 LEAST_NAMED_WEIGHT = -2.4  # of a sentence that names an attacker, or goes on about one
 LEAST_WEIGHT = -0.4
 LEAST_NOTE_WEIGHT = 1.2
 LEAST_DESCRIPTION_WEIGHT = 1.2
 LEAST_OTHER_SUBJECT_WEIGHT = 5.0  # of a description of a thing that is no part of malware
 LEAST_TOPIC_WEIGHT = 4.0  # of a sentence that talks about attacks; from this weight on no neighbour lends any
-LEAST_HYPOTHESIS_WEIGHT = 12.0  # of one that says what an attacker could do: hardly any sentence has it
+LEAST_HYPOTHESIS_WEIGHT = 12.0  # of what an attacker could do, and of a definition: hardly any sentence has it
 _NAMED_CLASSES = frozenset({"attacker", "malware", "tool"})
 _COMPUTING_CLASSES = _NAMED_CLASSES | {"computing", "windows", "dual_use", "analysis"}
+_PROGRAMS = frozenset({"tool", "dual_use"})  # named ones, which are no kinds of things
 _NAMED_FORMS = frozenset({"has_group_name", "is_about_it"})
 _TRACE_FORMS = frozenset({"has_group_name", "has_api_call", "has_windows_path", "has_program"})
 
@@ -68,6 +71,13 @@ _TOPIC = re.compile(
     r"(?:analysts?|teams?|products?|software|scanners?|solutions?|insurance|protection|training|awareness|engines?|filters?|"
     r"simulations?|tests?|solutions?) "
 )
+_DEFINED = re.compile(
+    r"(?:An? )?(?P<subject>(?!The\b|This\b|It\b)[\w-]{2,30}(?: [\w-]{2,30}){0,3}?) (?:is|are|means) "
+    r"(?:an? |the |any |one )?(?:[\w-]{2,20} ){0,4}?"
+    r"(?:software|programs?|techniques?|methods?|attacks?|ways?|types?|kinds?|forms?|tools?|protocols?|terms?|process|"
+    r"practices?|features?|services?|malware|code|activit(?:y|ies)|acts?|attempts?)\b(?! (?:of|from|on) th)"
+)
+"""A definition of a kind of thing: "Ransomware is malicious software that …"."""
 _PAST_REPORT = re.compile(
     r"\b(?:observed|found|discovered|identified|saw|detected|noticed|uncovered|attributed|was|were|had|used|analy[sz]ed)\b"
 )
@@ -136,6 +146,8 @@ def least_weight(
     """
     if _COULD.search(sentence):
         return LEAST_HYPOTHESIS_WEIGHT
+    if _PROGRAMS.isdisjoint(main_classes) and _is_definition(sentence):
+        return LEAST_HYPOTHESIS_WEIGHT
     if _is_about_attacks(sentence):
         return LEAST_TOPIC_WEIGHT
     if _is_elsewhere(classes, forms):
@@ -170,6 +182,11 @@ def _is_about_attacks(sentence: str) -> bool:
     if _GUARD.match(sentence) and _GUARDS.search(sentence) and _PAST_REPORT.search(sentence) is None:
         return True
     return _TOPIC.match(sentence) is not None and _PAST_REPORT.search(sentence) is None
+
+
+def _is_definition(sentence: str) -> bool:
+    defined = _DEFINED.match(sentence)
+    return defined is not None and is_kind(defined["subject"]) and _PAST_REPORT.search(sentence) is None
 
 
 def _has_other_subject(sentence: str) -> bool:

@@ -40,6 +40,12 @@ def unfamiliar(sentence: str) -> int:
     return min(count, MOST_UNFAMILIAR)
 
 
+def is_kind(words: str) -> bool:
+    """Whether the trade knows all of a few words: "a remote access tool" is a kind of thing, "BrassLoader" is not."""
+    known, common = _known(), _common()
+    return all(word in common or known.has(word) for word, _, _ in words_of(words))
+
+
 def _is_name(sentence: str, start: int, end: int) -> bool:
     """Whether a word has a capital, but for that of a word at the beginning of a sentence."""
     if not sentence[start].isupper() or sentence[start + 1 : end].lower() != sentence[start + 1 : end]:
