@@ -43,11 +43,13 @@ from tests.support.attack_sentences import (
     generated_harmless,
     generated_reports,
     harmless,
+    incident_reported,
     manual,
     notes,
     prose_reported,
     registers,
     reported,
+    varied_harmless,
     varied_reported,
 )
 from tests.support.attack_sentences.machine import documented
@@ -183,6 +185,19 @@ def everyday_sentences(half: Half) -> Measured:
     return Measured(len(everyday(half)), share_named(everyday(half)), 0)
 
 
+def varied_harmless_sentences(half: Half) -> Measured:
+    """Sentences of further registers, with definitions and descriptions of defences, that get a technique."""
+    return Measured(len(varied_harmless(half)), share_named(varied_harmless(half)), 0)
+
+
+def incident_sentences(half: Half) -> Measured:
+    """Sentences of incident reports, with their technique among the first five."""
+    told = incident_reported(half)
+    return Measured(
+        len(told), shares_of([technique in named_of_sentence(sentence)[:5] for technique, sentence in told])
+    )
+
+
 def varied_sentences(half: Half) -> Measured:
     """Sentences of reports in varied wording, with their technique among the first five."""
     told = varied_reported(half)
@@ -298,8 +313,9 @@ def scripts(half: Half, *, language: str, kind: str) -> Measured:
     """Scripts of a kind that are flagged as malicious or suspicious."""
     folder = files("tests.svc.assistant.skills.script")
     texts: dict[str, str] = dict(obfuscated(language, half)) if kind == "malicious" else {}
-    for name in (f"{language}_{half}.toml", f"{language}_fresh_{half}.toml", f"{language}_further_{half}.toml"):
-        texts |= tomllib.loads(folder.joinpath("samples", name).read_text(encoding="utf-8"))[kind]
+    sets = ["", "fresh_", "further_"] + ["admin_", "daily_"] * (language == "powershell")
+    for name in (f"{language}_{one}{half}.toml" for one in sets):
+        texts |= tomllib.loads(folder.joinpath("samples", name).read_text(encoding="utf-8")).get(kind, {})
     return Measured(
         len(texts), shares_of([flagged(text, f"{name}.{ENDINGS[language]}") for name, text in texts.items()])
     )
@@ -383,6 +399,8 @@ def rows(python: Path | None) -> list[Row]:
         Row("notes of daily work given a technique", 0.05, False, "never", note_sentences, mapping),
         Row("many registers with an attack's words", 0.05, False, "never", register_sentences, mapping),
         Row("everyday sentences given a technique", 0.05, False, "never", everyday_sentences, mapping),
+        Row("further registers, definitions and defences", 0.05, False, "never", varied_harmless_sentences, mapping),
+        Row("sentences of incidents: technique in the first 5", 0.80, True, "none", incident_sentences, mapping),
         Row("varied reported sentences: technique in the first 5", 0.80, True, "none", varied_sentences, mapping),
         Row("this machine's documentation given a technique", 0.05, False, "never", machine_documentation, mapping),
         Row("software documentation given a technique", 0.05, False, "never", documentation, mapping),

@@ -1,6 +1,6 @@
 """Fit the weights of ``knowledge/reported_behaviour.toml``, or measure what they do.
 
-    python -m tests.benchmarks.reported_behaviour REPORTS… --harmless FILE… [--fit] [--loss 0.02]
+    python -m tests.benchmarks.reported_behaviour REPORTS… --harmless FILE… [--fit | --adjust NAME…] [--loss 0.02]
 
 Run it by hand; no test runs it. REPORTS are JSON lines or lists of objects with ``text``, or files of the tests'
 corpus (.txt): sentences that report a technique. The files of --harmless have the same form: documentation and prose
@@ -13,7 +13,9 @@ The weights shipped were fitted on half of TRAM's labelled sentences (Apache-2.0
 pages, package descriptions, changelogs, read-me files and licences of a Debian system, from those of Python and npm
 packages, and on the open half of the tests' corpus (``tests/support/attack_sentences``). Of the words, negative weights
 were left out if a class that speaks for an attack has the word.
---fit prints the weights to be copied into the table.
+--fit prints the weights to be copied into the table. --adjust fits the named weights alone, with all others as they
+are: unfamiliar words, conditions, articles, the past and numbers were added in this way, from the open halves of the
+corpus and sentences of documentation that have a technique's words.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from svc.assistant.skills.attack_mapping.reported import (
     weigh,
 )
 from svc.assistant.skills.attack_mapping.tool import LEAST_SCORE
+from svc.assistant.skills.attack_mapping.vocabulary import unfamiliar
 
 ROUNDS, RATE, MOMENTUM = 700, 0.3, 0.9  # of the gradient descent
 DECAY, WORD_DECAY = 0.0007, 0.0005
@@ -55,11 +58,16 @@ def main() -> None:
     parser.add_argument("reports", nargs="+", type=Path)
     parser.add_argument("--harmless", nargs="+", type=Path, required=True)
     parser.add_argument("--fit", action="store_true")
+    parser.add_argument("--adjust", nargs="+", default=[], metavar="NAME", help="of weights, as --fit prints them")
     parser.add_argument("--loss", type=float, nargs="*", default=(0.005, 0.01, 0.015, 0.02, 0.03, 0.05))
     given = parser.parse_args()
     reports, harmless = texts(given.reports), texts(given.harmless)
-    if given.fit:
-        print_fit([first_half(path) for path in given.reports], [first_half(path) for path in given.harmless])
+    if given.fit or given.adjust:
+        sides = [[first_half(path) for path in paths] for paths in (given.reports, given.harmless)]
+        if given.fit:
+            print_fit(sides[0], sides[1])
+        else:
+            print_adjusted(sides[0], sides[1], given.adjust)
         return
     for name, half in (("first half", True), ("second half", False)):
         mine = [one for one in reports if is_first_half(one) == half]
@@ -108,7 +116,7 @@ def features(text: str) -> list[float]:
     """What ``weigh`` multiplies with the weights, in the order of ``names``."""
     counts, words = class_counts(text)
     forms = forms_of(text, words, counts)
-    values = [min(best_score(text), TOP_TECHNIQUE_SCORE)]
+    values = [min(best_score(text), TOP_TECHNIQUE_SCORE), float(unfamiliar(text))]
     values += [float(name in forms) for name in FORM_NAMES]
     for one in load(FILE_NAME, ReportedBehaviour).classes:
         count = counts.get(one.name, 0)
@@ -121,6 +129,7 @@ def names() -> list[str]:
     classes = load(FILE_NAME, ReportedBehaviour).classes
     return [
         "technique",
+        "unfamiliar",
         *FORM_NAMES,
         *(f"{one.name}{part}" for one in classes for part in (": weight", ": more")),
     ]
@@ -142,6 +151,23 @@ def print_fit(reports: Sequence[Sequence[str]], harmless: Sequence[Sequence[str]
     for name, weight in zip([*names(), *vocabulary], weights / scale, strict=True):
         if name not in vocabulary or abs(weight) >= LEAST_WORD_WEIGHT:
             print(f"{name} = {weight:.2f}")
+
+
+def print_adjusted(reports: Sequence[Sequence[str]], harmless: Sequence[Sequence[str]], chosen: Sequence[str]) -> None:
+    """The same for the chosen features, added to what the others say. Of both sides, what has a technique's words."""
+    table = load(FILE_NAME, ReportedBehaviour)
+    now = np.array([table.unfamiliar if name == "unfamiliar" else table.forms[name] for name in chosen])
+    sides = [[[one for one in file if best_score(one) >= LEAST_SCORE] for file in side] for side in (reports, harmless)]
+    texts = [one for side in sides for file in side for one in file]
+    places = [names().index(name) for name in chosen]
+    values = np.array([[features(text)[place] for place in places] for text in texts])
+    weighed = [weigh(text, best_score(text)) for text in texts]
+    others = np.array([one.weight - one.least for one in weighed]) - values @ now
+    is_report = np.arange(len(texts)) < sum(map(len, sides[0]))
+    share = np.concatenate([shares(side) for side in sides]) / 2
+    weights, start = descend(values, is_report.astype(float), share, np.full(len(chosen), DECAY), others)
+    print(f"start = {table.start + start:.2f}")
+    print(*(f"{name} = {weight:.2f}" for name, weight in zip(chosen, weights, strict=True)), sep="\n")
 
 
 def vocabulary_of(files: Sequence[Sequence[str]]) -> list[str]:
@@ -185,12 +211,17 @@ def without_form(text: str, number: int) -> str:
     return text
 
 
-def descend(values: Numbers, is_report: Numbers, share: Numbers, decay: Numbers) -> tuple[Numbers, float]:
-    """The weights of the features and the start that fit best; ``share`` is what each row counts."""
+def descend(
+    values: Numbers, is_report: Numbers, share: Numbers, decay: Numbers, others: Numbers | float = 0.0
+) -> tuple[Numbers, float]:
+    """The weights of the features and the start that fit best.
+
+    ``share`` is what each row counts, ``others`` what features that are not fitted add to it.
+    """
     weights, start = np.zeros(values.shape[1]), 0.0
     moved, start_moved = np.zeros(values.shape[1]), 0.0
     for _ in range(ROUNDS):
-        error = share * (1 / (1 + np.exp(-(values @ weights + start))) - is_report)
+        error = share * (1 / (1 + np.exp(-(values @ weights + start + others))) - is_report)
         moved = MOMENTUM * moved + values.T @ error + decay * weights
         start_moved = MOMENTUM * start_moved + float(error.sum())
         weights = weights - RATE * moved

@@ -33,6 +33,10 @@ class ReportedBehaviour(msgspec.Struct, frozen=True, kw_only=True):
     """The weight before any evidence."""
     technique: float
     """What a point of the technique's own score adds."""
+    unfamiliar: float
+    """What each word adds that no technique and no class about attacks or computers has."""
+    common: str
+    """Words without a subject, which are neither familiar nor unfamiliar."""
     forms: dict[str, float]
     words: dict[str, str]
     """Words by their weight in tenths: what single words add besides the classes that they may be in."""

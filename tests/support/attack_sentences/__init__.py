@@ -135,19 +135,29 @@ def prose_reported(half: Half) -> list[tuple[str, str]]:
 
 
 def everyday(half: Half) -> list[str]:
-    """Sentences of software, HR, medicine, kitchens, server rooms, logs, marketing, policies, novels and law.
-
-    Never used for a fit.
-    """
+    """Sentences of software, HR, medicine, kitchens, server rooms, logs, marketing, policies, novels and law."""
     return _lines(f"everyday_{half}")
 
 
 def varied_reported(half: Half) -> list[tuple[str, str]]:
-    """``(technique, sentence)`` of reports in varied wording, many in the passive and without an attacker's name.
-
-    Never used for a fit.
-    """
+    """``(technique, sentence)`` of reports in varied wording, many in the passive and without an attacker's name."""
     return _labelled(f"varied_reported_{half}")
+
+
+def varied_harmless(half: Half) -> list[str]:
+    """Sentences of many registers that have the words of techniques, with definitions and descriptions of defences.
+
+    At first sight .07 of the open and .10 of the held half had a technique. The open half was used for a fit.
+    """
+    return _lines(f"varied_harmless_{half}")
+
+
+def incident_reported(half: Half) -> list[tuple[str, str]]:
+    """``(technique, sentence)`` of incident reports, half of them without an attacker's name.
+
+    At first sight .72 of the open and .75 of the held half had their technique among the first five.
+    """
+    return _labelled(f"incident_reported_{half}")
 
 
 def _labelled(name: str) -> list[tuple[str, str]]:

@@ -14,19 +14,27 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-LEAST_NAMED_WEIGHT = -1.6  # of a sentence that names an attacker, or goes on about one
+from svc.assistant.skills.attack_mapping.vocabulary import is_kind
+
+LEAST_NAMED_WEIGHT = -2.4  # of a sentence that names an attacker, or goes on about one
 LEAST_WEIGHT = -0.4
 LEAST_NOTE_WEIGHT = 1.2
 LEAST_DESCRIPTION_WEIGHT = 1.2
 LEAST_OTHER_SUBJECT_WEIGHT = 5.0  # of a description of a thing that is no part of malware
 LEAST_TOPIC_WEIGHT = 4.0  # of a sentence that talks about attacks; from this weight on no neighbour lends any
-LEAST_HYPOTHESIS_WEIGHT = 12.0  # of one that says what an attacker could do: hardly any sentence has it
+LEAST_HYPOTHESIS_WEIGHT = 12.0  # of what an attacker could do, and of a definition: hardly any sentence has it
 _NAMED_CLASSES = frozenset({"attacker", "malware", "tool"})
 _COMPUTING_CLASSES = _NAMED_CLASSES | {"computing", "windows", "dual_use", "analysis"}
+_PROGRAMS = frozenset({"tool", "dual_use"})  # named ones, which are no kinds of things
 _NAMED_FORMS = frozenset({"has_group_name", "is_about_it"})
 _TRACE_FORMS = frozenset({"has_group_name", "has_api_call", "has_windows_path", "has_program"})
 
 _SUBORDINATE = re.compile(r",? ?\b(?:which|that|who|whose|where|so|because|until|when|if|while|before|after)\b.*")
+_EVIDENCE_SAYS = re.compile(
+    r"\b(?:shows?|indicates?|suggests?|reveals?|confirms?|proves?|demonstrates?|describes?|reports?|says?|states?|"
+    r"believes?|assess(?:es)?|notes?|means?|implies) (?:that|how|where|which)\b"
+)
+"""The report is what follows: "The log shows that the attacker …"."""
 _PARTICIPLE = re.compile(r"\b(?:is|are|be|a|an|the) (?:\w{2,20}ly )?[a-z]{2,20}ed\b")
 _PAST = re.compile(r"\b(?:was|were|had|been|did|ran|used|sent|stole|took|made|wrote|began|[a-z]{3,14}ed)\b")
 _DESCRIBED = re.compile(
@@ -63,6 +71,13 @@ _TOPIC = re.compile(
     r"(?:analysts?|teams?|products?|software|scanners?|solutions?|insurance|protection|training|awareness|engines?|filters?|"
     r"simulations?|tests?|solutions?) "
 )
+_DEFINED = re.compile(
+    r"(?:An? )?(?P<subject>(?!The\b|This\b|It\b)[\w-]{2,30}(?: [\w-]{2,30}){0,3}?) (?:is|are|means) "
+    r"(?:an? |the |any |one )?(?:[\w-]{2,20} ){0,4}?"
+    r"(?:software|programs?|techniques?|methods?|attacks?|ways?|types?|kinds?|forms?|tools?|protocols?|terms?|process|"
+    r"practices?|features?|services?|malware|code|activit(?:y|ies)|acts?|attempts?)\b(?! (?:of|from|on) th)"
+)
+"""A definition of a kind of thing: "Ransomware is malicious software that …"."""
 _PAST_REPORT = re.compile(
     r"\b(?:observed|found|discovered|identified|saw|detected|noticed|uncovered|attributed|was|were|had|used|analy[sz]ed)\b"
 )
@@ -113,23 +128,36 @@ _ACTION = re.compile(
 )
 
 
-def least_weight(sentence: str, classes: Collection[str], forms: Collection[str]) -> float:
+def main_clause(sentence: str) -> str:
+    """Return the words before the first clause that explains them; all of them if what follows is what was found."""
+    return sentence if _EVIDENCE_SAYS.search(sentence) else _SUBORDINATE.sub("", sentence)
+
+
+def least_weight(
+    sentence: str, classes: Collection[str], forms: Collection[str], main_classes: Collection[str]
+) -> float:
     """Return the weight that a sentence needs if nothing around it reports an attack.
 
     Args:
         sentence: The sentence.
         classes: The names of the classes of words in it.
         forms: The names of its forms.
+        main_classes: The names of the classes of words in its ``main_clause``.
     """
     if _COULD.search(sentence):
+        return LEAST_HYPOTHESIS_WEIGHT
+    if _PROGRAMS.isdisjoint(main_classes) and _is_definition(sentence):
         return LEAST_HYPOTHESIS_WEIGHT
     if _is_about_attacks(sentence):
         return LEAST_TOPIC_WEIGHT
     if _is_elsewhere(classes, forms):
         return LEAST_OTHER_SUBJECT_WEIGHT
-    if not _NAMED_CLASSES.isdisjoint(classes) or not _NAMED_FORMS.isdisjoint(forms):
-        return LEAST_NAMED_WEIGHT
     has_stop = sentence.rstrip().endswith(".")
+    is_named = not _NAMED_CLASSES.isdisjoint(classes)
+    if is_named and _NAMED_CLASSES.isdisjoint(main_classes):  # "The insurance covers what attackers encrypt."
+        is_named = not (has_stop and _is_description(sentence) and _has_other_subject(sentence))
+    if is_named or not _NAMED_FORMS.isdisjoint(forms):
+        return LEAST_NAMED_WEIGHT
     if has_stop and (sentence[:1].isupper() or _PROGRAM.match(sentence)):
         if not _is_description(sentence):
             return LEAST_WEIGHT
@@ -154,6 +182,11 @@ def _is_about_attacks(sentence: str) -> bool:
     if _GUARD.match(sentence) and _GUARDS.search(sentence) and _PAST_REPORT.search(sentence) is None:
         return True
     return _TOPIC.match(sentence) is not None and _PAST_REPORT.search(sentence) is None
+
+
+def _is_definition(sentence: str) -> bool:
+    defined = _DEFINED.match(sentence)
+    return defined is not None and is_kind(defined["subject"]) and _PAST_REPORT.search(sentence) is None
 
 
 def _has_other_subject(sentence: str) -> bool:

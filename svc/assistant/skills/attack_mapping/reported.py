@@ -18,7 +18,8 @@ import msgspec
 from svc.assistant.knowledge import load
 from svc.assistant.knowledge.reported_behaviour import FILE_NAME, ReportedBehaviour
 from svc.assistant.skills.attack.phrases import Phrase, PhraseIndex, words_of
-from svc.assistant.skills.attack_mapping.actors import least_weight
+from svc.assistant.skills.attack_mapping.actors import least_weight, main_clause
+from svc.assistant.skills.attack_mapping.vocabulary import unfamiliar
 
 TOP_TECHNIQUE_SCORE = 14.0  # more specific words than these add nothing
 _COUNTED = 3  # matches of one class
@@ -29,7 +30,7 @@ _STOPS = re.compile(r"[.!?:][\"')\]\u201d\u2019]{0,3}\s*\Z")
 _CODE = re.compile(r"(?<![\w-])--?[a-z][\w-]{1,40}\b|::|`|\w\(\)|\$\w|https?://")
 _API_CALL = re.compile(
     r"\b(?:Nt|Zw|Rtl|Get|Set|Create|Open|Reg|Virtual|Write|Read|Find|Load|Ldr|Enum|Query|Internet|Http|Crypt|Shell|Win|Is|"
-    r"Process32|Sleep|Wait|Delete|Copy|Move|Net|Heap|Map|Duplicate|Adjust|Send|Call|Post|Msi)[A-Z]\w{3,40}"
+    r"Process32|Sleep|Wait|Delete|Copy|Move|Net|Heap|Map|Duplicate|Adjust|Send|Call|Post|Msi|Amsi|Etw)[A-Z]\w{3,40}"
 )
 _PROGRAM = re.compile(r"\w\.(?:exe|dll|bat|ps1|vbs|sys|lnk|hta|docm|xlsm|scr|iso)\b", re.IGNORECASE)
 _WINDOWS_PATH = re.compile(r"\b[A-Za-z]:\\|\\\w{1,60}\\|%\w{1,40}%")
@@ -39,7 +40,7 @@ _GROUP_NAME = re.compile(
     r"\b[A-Z][a-z]{2,20} (?:Panda|Kitten|Bear|Spider|Blizzard|Typhoon|Sleet|Tempest|Sandstorm|Chollima|Jackal)\b"
 )
 _OPTION = re.compile(
-    r"(?:--?[A-Za-z][\w-]{0,30}(?:[ =,]|$)|\$ |:\w{2,12} |@\w{2,12} |\.\. )|"
+    r"(?:(?<![\w-])--?[A-Za-z][\w-]{0,30}(?:[ =,]|$)|(?<!\w)\$ |:\w{2,12} |@\w{2,12} |\.\. )|"
     r"\(defaults?\b|\bthen exit\b|<[a-z][\w -]{1,20}>|"
     r"(?<![\w./\\])(?:FILES?|DIR|DIRECTORY|NAME|USER|USERNAME|HOST|HOSTNAME|PORT|ADDRESS|PATH|NUM|NUMBER|LIST|STRING|COMMAND|"
     r"PATTERN|SIZE|SECS|SECONDS|AGENT|KEYFILE|LEVEL|TYPE|WORD|TEXT|VALUE|FORMAT|METHOD|PREFIX|SUFFIX|TIME|DATE|BYTES|USER-ID)"
@@ -90,6 +91,12 @@ _DONE = re.compile(
     r"\b(?:was|were|(?:had|has|have) been) (?:\w{2,20}ly |then |also )?"
     r"(?:\w{2,18}(?:ed|en|wn|ound|ught|ept)|run|sent|made|hid|read|put|set|sold)\b"
 )
+_CONDITION = re.compile(r"\b(?:if|when|unless|could|might|may|can|should|must)\b")
+_ARTICLE = re.compile(r"\b(?:the|my|our|their|her|his|all)\b")
+"""Reports leave these out of notes; people who write about their own day do not."""
+_PAST_VERB = re.compile(r"[a-z]{2,20}ed\b|(?:ran|sent|took|put|set|got|made|wrote) ")
+_PAST_AUXILIARY = re.compile(r"\b(?:was|were|had|been)\b")
+_NUMBER = re.compile(r"\b\d+\b")
 _FIRST_VERB = re.compile(r"(?:\w+:|[A-Z][a-z]{2,14}ed|Ran|Sent|Took|Put|Set|Got|Made|Wrote) ")
 _NO_ACCOUNT = frozenset({"prose", "first_person", "reader", "advice", "chat", "legal", "development", "defence"})
 _NAMING_CLASSES = _ATTACK_CLASSES | {"windows"}
@@ -123,6 +130,13 @@ FORMS: Mapping[str, Form] = {
     "is_question": lambda text, words: text.rstrip().endswith("?"),
     "is_option": lambda text, words: _OPTION.search(text) is not None and not text.isupper(),
     "is_instruction": lambda text, words: _INSTRUCTION.match(text) is not None,
+    "says_if_or_may": lambda text, words: _CONDITION.search(text) is not None,
+    "is_note_with_articles": lambda text, words: (
+        text[:1].islower() and _ARTICLE.search(text) is not None and not has_trace(text)
+    ),
+    "is_note_of_past": lambda text, words: _PAST_VERB.match(text) is not None,
+    "is_in_passive_past": lambda text, words: not text[:1].islower() and _PAST_AUXILIARY.search(text) is not None,
+    "has_number": lambda text, words: _NUMBER.search(text) is not None,
 }
 
 FORM_NAMES = (*FORMS, HAS_NO_ACTOR, SHOWS_NOTHING, NAMED_BY_PRODUCT, NAMES_NOTHING, IS_ACCOUNT)
@@ -153,6 +167,7 @@ def weigh(sentence: str, technique_score: float) -> Weighed:
     weight = table.start + word_weight(sentence) + table.technique * min(technique_score, TOP_TECHNIQUE_SCORE)
     forms = forms_of(sentence, words, counts)
     weight += sum(table.forms[name] for name in forms)
+    weight += table.unfamiliar * unfamiliar(sentence)
     attack, shows = 0.0, []
     for one in table.classes:
         if count := counts.get(one.name, 0):
@@ -162,7 +177,8 @@ def weigh(sentence: str, technique_score: float) -> Weighed:
                 shows.append(one.shows)
             if one.name in _ATTACK_CLASSES:
                 attack += added
-    return Weighed(weight, attack, tuple(shows), least_weight(sentence, counts, forms))
+    main_classes = _class_names(main_clause(sentence))
+    return Weighed(weight, attack, tuple(shows), least_weight(sentence, counts, forms, main_classes))
 
 
 def has_trace(text: str) -> bool:

@@ -264,12 +264,21 @@ def plausibility_of_text(text: str) -> float:
     return max(0.0, min(1.0, score)) * (1 - _escaped_loss(sample))
 
 
-def known_share(text: str) -> float:
-    """Return which share of the letters of ``text``, from 0 to 1, is in known words of more than two letters."""
+def known_share(text: str, *, least_letters: int = 3) -> float:
+    """Return which share of the letters of ``text``, from 0 to 1, is in known words of at least ``least_letters``."""
     sample = _without_accents(text[:SAMPLE_CHARS])
     letters = sum(map(len, _WORD.findall(sample)))
-    known = sum(len(piece) for piece in _PIECES.findall(sample) if len(piece) > 2 and piece.lower() in _words())
-    return known / letters if letters else 0.0
+    pieces = [piece for piece in _PIECES.findall(sample) if len(piece) >= least_letters and piece.lower() in _words()]
+    return sum(map(len, pieces)) / letters if letters else 0.0
+
+
+def shared_words(text: str, other: str) -> float:
+    """Return which share of the letters of ``text``, from 0 to 1, is in pieces of two letters or more of ``other``."""
+    sample = _without_accents(text[:SAMPLE_CHARS])
+    pieces = [piece.lower() for piece in _PIECES.findall(sample) if piece.isalpha()]
+    others = {piece.lower() for piece in _PIECES.findall(_without_accents(other[:SAMPLE_CHARS])) if len(piece) > 1}
+    letters = sum(map(len, pieces))
+    return sum(len(piece) for piece in pieces if piece in others) / letters if letters else 0.0
 
 
 def _escaped_loss(sample: str) -> float:

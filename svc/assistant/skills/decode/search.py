@@ -29,7 +29,7 @@ from svc.assistant.skills.decode.guesses import (
     xored,
 )
 from svc.assistant.skills.decode.parts import EncodedPart, runs_of
-from svc.assistant.skills.decode.plausibility import file_type, known_share, plausibility, text_of
+from svc.assistant.skills.decode.plausibility import file_type, known_share, plausibility, shared_words, text_of
 from svc.assistant.skills.decode.readings import Decoder, Reading
 from svc.assistant.skills.decode.scripts import MIXED, script_plausibility
 
@@ -88,6 +88,10 @@ TO_BYTES = frozenset({"hex", "hex dump", "Base64", "Base64 (URL alphabet)", "Bas
 LONG_KEY = "XOR with the key"
 SHORT_GUESS_BYTES, SHORT_GUESS_WORDS = 30, 0.3
 """Of a guessed result this short, which some key or shift always gives, so much of the letters must be known words."""
+UNASKED_WORDS, UNASKED_LETTERS = 0.5, 4
+"""The same if nobody asked for decoding, and how long such words must be: some key gives a word of three letters."""
+UNASKED_CHARS = 20  # that a guessed result in another script needs then: some key gives a few letters of any script
+MOST_SHARED = 0.4  # of a guessed result that the input has already: guesses that undo each other decode nothing
 GUESSED_BYTES = 5  # that a result needs for each guess: in short data some key always gives a word
 
 
@@ -129,7 +133,7 @@ def best_chain(part: EncodedPart, budget: int) -> tuple[tuple[Reading, ...], int
                 continue
             seen.add(child.data)
             score = _score(child)
-            if score > best_score and child.plausibility >= _needed(child):
+            if score > best_score and child.plausibility >= _needed(child) and not _is_chance(child, part):
                 best, best_score = child, score
             if len(child.steps) < MAX_LAYERS and (entry := _entry(child)) is not None:
                 heapq.heappush(queue, (entry[0], next(order), child, entry[1]))
@@ -276,6 +280,17 @@ def _needed(node: SearchNode) -> float:
     by_script = script_plausibility(node.text or "")
     is_strict_text &= by_script is None or by_script > MIXED  # characters of many scripts are what noise gives
     return GOOD + GUESS_COST * node.guesses - (STRICT_TEXT_RELIEF if is_strict_text else 0.0)
+
+
+def _is_chance(node: SearchNode, part: EncodedPart) -> bool:
+    """Whether a guessed result is what some key gives of a text that nobody has encoded, or the text itself again."""
+    if not node.guesses or part.is_asked or node.text is None:
+        return False
+    if not node.text.isascii():
+        return len(node.text) < UNASKED_CHARS
+    if len(node.data) < SHORT_GUESS_BYTES and known_share(node.text, least_letters=UNASKED_LETTERS) < UNASKED_WORDS:
+        return True
+    return shared_words(node.text, part.text) > MOST_SHARED
 
 
 def _done_at(best: SearchNode) -> float:

@@ -18,6 +18,7 @@ import msgspec
 from svc.assistant.findings import Severity
 from svc.assistant.knowledge import load
 from svc.assistant.knowledge.prefilter import needed_words
+from svc.assistant.skills.script.known_values import with_values
 from svc.assistant.skills.script.language import Language
 from svc.assistant.skills.script.techniques import plain_command
 
@@ -50,6 +51,8 @@ class BehaviourRule(msgspec.Struct, frozen=True):
     within: str = "line"
     is_dual_use: bool = False
     """Whether administrators and installers do it, too."""
+    is_settled_by_values: bool = False
+    """Whether its patterns assume the worst of a variable: known values are put in first."""
     languages: list[Language] = []
     """Only in these; in all if there are none."""
     all: list[str] = []
@@ -129,15 +132,23 @@ def behaviours_in(text: str, language: Language) -> Iterator[BehaviourMatch]:
     starts = [0]
     for _, line, _ in lines:
         starts.append(starts[-1] + len(line) + 1)
+    settled = _settled(text) if language is Language.POWERSHELL else plain
     for compiled in _table():
         behaviour = compiled.rule
         if behaviour.languages and language not in behaviour.languages:
             continue
         match = compiled.first(plain)
+        if match is not None and behaviour.is_settled_by_values and settled != plain:
+            match = match if compiled.first(settled) is not None else None
         if match is not None:
             index = max(0, sum(1 for start in starts if start <= match.start()) - 1)
             number, _, raw = lines[min(index, len(lines) - 1)]
             yield BehaviourMatch(behaviour, number, raw.strip()[:MAX_EXCERPT_CHARS])
+
+
+def _settled(text: str) -> str:
+    """Return normalised text with the known values of variables."""
+    return "\n".join(line for _, line, _ in _logical_lines(with_values(text)))
 
 
 def _first_match(every: list[_BehaviourPattern], some: list[_BehaviourPattern], plain: str) -> re.Match[str] | None:

@@ -18,11 +18,13 @@ from tests.support.attack_sentences import (
     generated_harmless,
     generated_reports,
     harmless,
+    incident_reported,
     manual,
     notes,
     prose_reported,
     registers,
     reported,
+    varied_harmless,
     varied_reported,
 )
 
@@ -48,10 +50,11 @@ def share_named(sentences: Sequence[str]) -> float:
         pytest.param(harmless, 0.03, id="prose"),
         pytest.param(lambda half: generated_harmless(half, 150), 0.03, id="generated"),
         pytest.param(manual, 0.07, id="manuals chosen for their words"),
-        pytest.param(notes, 0.07, id="notes in lower case"),
-        pytest.param(fields, 0.15, id="notes and manuals of many trades"),
-        pytest.param(registers, 0.09, id="many registers"),
-        pytest.param(everyday, 0.06, id="everyday texts"),
+        pytest.param(notes, 0.05, id="notes in lower case"),
+        pytest.param(fields, 0.05, id="notes and manuals of many trades"),
+        pytest.param(registers, 0.05, id="many registers"),
+        pytest.param(everyday, 0.05, id="everyday texts"),
+        pytest.param(varied_harmless, 0.1, id="further registers"),
     ],
 )
 def test_harmless_sentences_get_no_technique(sentences: Callable[[Half], list[str]], most: float, half: Half) -> None:
@@ -59,7 +62,7 @@ def test_harmless_sentences_get_no_technique(sentences: Callable[[Half], list[st
 
 
 def test_manuals_dense_with_words_of_security_get_fewer_techniques() -> None:
-    assert share_named(dense()) <= 0.2
+    assert share_named(dense()) <= 0.15
 
 
 def test_documentation_gets_no_technique() -> None:
@@ -73,6 +76,7 @@ def test_documentation_gets_no_technique() -> None:
         pytest.param(reported, 0.95, id="written"),
         pytest.param(prose_reported, 0.8, id="written in prose"),
         pytest.param(varied_reported, 0.65, id="written in varied words"),
+        pytest.param(incident_reported, 0.7, id="written as of an incident"),
         pytest.param(lambda half: generated_reports(half, 100), 0.97, id="generated"),
     ],
 )

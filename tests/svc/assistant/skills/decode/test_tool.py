@@ -100,9 +100,20 @@ def test_the_sign_that_joins_two_calls_may_be_a_character_of_the_text():
 
 @pytest.mark.parametrize("half", ["open", pytest.param("held", marks=pytest.mark.slow)])
 def test_texts_that_nobody_has_encoded_are_left_alone(half: Half) -> None:
-    """The aim is 0.02; the held half has 0.03 because few of its texts were decoded wrongly at first sight."""
     decoded = [text for text in plain_texts(half) if parts(text)]
-    assert len(decoded) <= 0.03 * len(plain_texts(half))
+    assert len(decoded) <= 0.02 * len(plain_texts(half))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["</svg>", "if err != nil {", "SFX G Y 1", "previous", "fr_CA.UTF-8 UTF-8", "date: Jul 9, 2019", "# pyre-strict"],
+)
+def test_what_a_guess_makes_of_a_short_text_by_chance_is_not_reported(text: str) -> None:
+    assert not parts(text)
+
+
+def test_a_short_text_that_a_guess_turns_into_words_is_decoded_without_a_request() -> None:
+    assert "the password is hidden" in results("gur cnffjbeq vf uvqqra")
 
 
 @pytest.mark.parametrize(
