@@ -1,11 +1,12 @@
 """How fast one core reads logs and mail, beside a peer that only parses, by processor time, at 1, 2 and 4 times a size.
 
-    python -m tests.benchmarks.reading [evtx] [auth] [syslog] [jsonl] [conn] [csv] [mbox] [--scale N]
+    python -m tests.benchmarks.reading [evtx] [auth] [syslog] [jsonl] [conn] [csv] [mbox] [split] [--scale N]
 
-The whole tool with its worker's reader and garbage collection in this process, without the search for instructions.
-Peers: ``evtx`` with ``json.loads``, ``str.split``, ``json.loads``, ``csv``, ``mailbox`` with ``email``. A first run,
-not counted, loads the tables. ``4x / 1x`` is 4 if the time is linear. ``auth`` has only failed logins, ``syslog`` what
-cron and sudo write as well.
+The whole tool with its worker's reader and garbage collection in this process; ``split`` only takes an mbox apart.
+``search``: how fast the file is looked through for text that addresses an analyst or a model, which comes before the
+tool. Peers: ``evtx`` with ``json.loads``, ``str.split``, ``json.loads``, ``csv``, ``mailbox`` with ``email``, and
+``mailbox`` alone. A first run, not counted, loads the tables. ``4x / 1x`` is 4 if the time is linear. ``auth`` has only
+failed logins, ``syslog`` what cron and sudo write as well.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from pathlib import Path
 from evtx import PyEvtxParser
 
 from svc.assistant.findings import InputKind
+from svc.assistant.instruction_text.scan import PIECE_BYTES, Scanner
+from svc.assistant.skills.mail.mailbox import Mailbox
 from svc.assistant.workers import process
 from svc.assistant.workers.process import JobRequest, Limits
 from tests.benchmarks.large_logs import MEGABYTE, auth_lines, conn_lines, sysmon_lines
@@ -45,6 +48,7 @@ class Row:
     peer_name: str
     peer: Callable[[Path], object]
     is_counted: bool = False  # in records, otherwise in MB
+    read: Callable[[Path], object] | None = None  # instead of the tool
 
 
 def logons(records: int) -> bytes:
@@ -126,6 +130,18 @@ def _parse_mails(path: Path) -> None:
             part.get_payload(decode=True)
 
 
+def _split_mails(path: Path) -> None:
+    with path.open("rb") as file:
+        for _ in Mailbox(file, path.stat().st_size + 1):
+            pass
+
+
+def _split_by_peer(path: Path) -> None:
+    box = mailbox.mbox(path)
+    for key in box.iterkeys():
+        box.get_bytes(key)
+
+
 ROWS = {
     "evtx": Row("events", InputKind.BINARY, logons, 10_000, "evtx", _parse_evtx, is_counted=True),
     "auth": Row("logins", InputKind.LINES, _lines(failed_logins), 30_000, "split", _parse_lines(str.split)),
@@ -138,17 +154,27 @@ ROWS = {
     ),
     "csv": Row("events", InputKind.BINARY, _lines(login_rows), 20_000, "csv", _parse_csv, is_counted=True),
     "mbox": Row("mail", InputKind.BINARY, _mbox, 400, "email", _parse_mails),
+    "split": Row("mail", InputKind.BINARY, _mbox, 2_000, "mailbox", _split_by_peer, read=_split_mails),
 }  # fmt: skip
 
 
 def read(row: Row, path: Path) -> None:
-    """Run the tool over the whole file."""
+    """Run the row's work over the whole file: as a rule its tool."""
+    if row.read is not None:
+        row.read(path)
+        return
     request = JobRequest(
         tool=f"svc.assistant.skills.{row.tool}.tool:inspect", input=row.kind, name=path.name, path=str(path),
         limits=Limits(cpu_seconds=100_000, wall_seconds=100_000.0),
     )  # fmt: skip
     for _ in process._events(process._load(request.tool), request, b"", lambda _: None):
         pass
+
+
+def search(path: Path) -> None:
+    """Look through the file as a worker does before its tool."""
+    with path.open("rb") as file:
+        Scanner(path.name).read(iter(lambda: file.read(PIECE_BYTES), b""))
 
 
 def seconds(work: Callable[[Path], object], path: Path) -> float:
@@ -169,9 +195,11 @@ def measure(name: str, row: Row, folder: Path, scale: float) -> None:
         amount = number if row.is_counted else path.stat().st_size / MEGABYTE
     rate, plain_rate = amount / taken[-1], amount / plain
     unit = "records/s" if row.is_counted else "MB/s"
+    searched = path.stat().st_size / MEGABYTE / seconds(search, path)
     print(
-        f"{name:7} {rate:>9,.{0 if row.is_counted else 2}f} {unit:9} {row.peer_name:>6} "
-        f"{plain_rate:>11,.{0 if row.is_counted else 2}f} {plain_rate / rate:>6.1f} {taken[-1] / taken[1]:>8.2f}",
+        f"{name:7} {rate:>9,.{0 if row.is_counted else 2}f} {unit:9} {row.peer_name:>7} "
+        f"{plain_rate:>11,.{0 if row.is_counted else 2}f} {plain_rate / rate:>6.1f} {taken[-1] / taken[1]:>8.2f} "
+        f"{searched:>6.1f} MB/s",
         flush=True,
     )
 
@@ -183,7 +211,7 @@ def main() -> None:
     parser.add_argument("--scale", type=float, default=1.0)
     asked = parser.parse_args()
     process.collect_seldom()
-    print(f"{'input':7} {'ours':>9} {'':9} {'peer':>6} {'its rate':>11} {'ratio':>6} {'4x / 1x':>8}")
+    print(f"{'input':7} {'ours':>9} {'':9} {'peer':>7} {'its rate':>11} {'ratio':>6} {'4x / 1x':>8} {'search':>11}")
     with tempfile.TemporaryDirectory(prefix="svc-reading-") as name:
         for row in asked.rows or ROWS:
             measure(row, ROWS[row], Path(name), asked.scale)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import binascii
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import msgspec
 
@@ -30,11 +30,16 @@ _ENTITY = re.compile(rb"&#(?:[xX]([0-9a-fA-F]{1,6})|([0-9]{1,7}));?")
 _NAMED = ((b"&lt;", b"<"), (b"&gt;", b">"), (b"&quot;", b'"'), (b"&amp;", b"&"), (b"&nbsp;", b" "))
 _PERCENT = re.compile(rb"%([0-9a-fA-F]{2})")
 _ESCAPED_RUNS = (
-    (b"\\u", "escaped text", re.compile(rb"(?:\\u[0-9a-fA-F]{4}[^\\\n]{0,40}){4,}")),
-    (b"\\x", "escaped text", re.compile(rb"(?:\\x[0-9a-fA-F]{2}[^\\\n]{0,40}){4,}")),
-    (b"&#", "HTML entities", re.compile(rb"(?:&#[0-9a-fA-FxX]{1,8};?[^&\n]{0,40}){4,}")),
-    (b"%", "percent-encoded text", re.compile(rb"(?:%[0-9a-fA-F]{2}[^%\s]{0,40}){4,}")),
+    (b"\\u", "escaped text", re.compile(rb"\\u[0-9a-fA-F]{4}[^\\\n]{0,40}(?:\\u[0-9a-fA-F]{4}[^\\\n]{0,40}){3,}")),
+    (b"\\x", "escaped text", re.compile(rb"\\x[0-9a-fA-F]{2}[^\\\n]{0,40}(?:\\x[0-9a-fA-F]{2}[^\\\n]{0,40}){3,}")),
+    (
+        b"&#",
+        "HTML entities",
+        re.compile(rb"&#[0-9a-fA-FxX]{1,8};?[^&\n]{0,40}(?:&#[0-9a-fA-FxX]{1,8};?[^&\n]{0,40}){3,}"),
+    ),
+    (b"%", "percent-encoded text", re.compile(rb"%[0-9a-fA-F]{2}[^%\s]{0,40}(?:%[0-9a-fA-F]{2}[^%\s]{0,40}){3,}")),
 )
+"""Four or more in a row; each pattern begins with its mark, so that the search for it is fast."""
 _BASE64 = re.compile(
     rb"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{40,}(?:\r?\n(?=[A-Za-z0-9+/]))?){1,4000}[A-Za-z0-9+/]{0,100}={0,2}"
 )
@@ -57,11 +62,14 @@ class View(msgspec.Struct, frozen=True):
     starts: tuple[int, ...] = ()
 
 
-def views(piece: bytes) -> Iterator[View]:
-    """Yield the piece as it is, then with each encoding undone that it seems to contain."""
+def views(piece: bytes, matters: Callable[[bytes], bool] = lambda _: True) -> Iterator[View]:
+    """Yield the piece as it is, then with each encoding undone that it seems to contain.
+
+    ``matters`` is asked about the text of all UTF-16 strings, in UTF-8: whether they are worth a view of their own.
+    """
     yield View("", piece)
-    if piece.count(b"\0") * MIN_ZEROS > len(piece):
-        yield _utf16(piece)
+    if piece.count(b"\0") * MIN_ZEROS > len(piece) and (view := _utf16(piece, matters)) is not None:
+        yield view
     for mark, channel, runs in _ESCAPED_RUNS:
         if mark in piece:
             for found in runs.finditer(piece):
@@ -82,18 +90,22 @@ def _has_wide_spaces(piece: bytes) -> bool:
     return any(gap in letters for gap in _WIDE_GAPS)
 
 
-def _utf16(piece: bytes) -> View:
-    """The UTF-16 strings of binary data, one in a line, each also without its first character.
+def _utf16(piece: bytes, matters: Callable[[bytes], bool]) -> View | None:
+    """The UTF-16 strings of binary data, one in a line, each also without its first character; None if none matters.
 
-    That may be the length of the string.
+    That may be the length of the string. No string has a line's end.
     """
-    lines: list[bytes] = []
-    starts: list[int] = []
-    for found in (found for script in _UTF16 for found in script.finditer(piece)):
-        text = " ".join(found[0].decode("utf-16-le", errors="replace").splitlines())
-        lines += (text.encode(), text[1:].encode())
-        starts += (found.start(), found.start() + 2)
-    return View("UTF-16 text", _squeezed(b"\n".join(lines)), starts=tuple(starts))
+    runs = [run for script in _UTF16 for run in script.findall(piece)]
+    text = b"\n\0".join(runs).decode("utf-16-le", errors="replace")
+    if not runs or not matters(_squeezed(text.encode())):
+        return None
+    starts = [found.start() for script in _UTF16 for found in script.finditer(piece)]
+    lines = [line for run in text.split("\n") for line in (run, run[1:])]
+    return View(
+        "UTF-16 text",
+        _squeezed("\n".join(lines).encode()),
+        starts=tuple([at + skipped for at in starts for skipped in (0, 2)]),
+    )
 
 
 def _word_start(data: bytes, at: int) -> int:

@@ -34,6 +34,7 @@ from svc.assistant.instruction_text.signs import (
     Passage,
     passages,
 )
+from svc.assistant.instruction_text.word_search import WordSearch
 
 PIECE_BYTES = 1024 * 1024
 FINDING = "finding "  # begins the channel of a text that a tool's finding shows
@@ -46,8 +47,8 @@ MAX_EVIDENCE = 5  # places of the same text
 MAX_JUDGED = 100_000  # different windows remembered
 TEXT_CHARS = 400
 EXCERPT_CHARS = 300
-_FOREIGN = (*(text.encode() for text in ANCHOR_TEXTS), *BYTES)
-_ALL_ANCHORS = (*ANCHORS, *_FOREIGN)
+_ASCII_ANCHORS = WordSearch(ANCHORS)
+_ALL_ANCHORS = WordSearch((*ANCHORS, *(text.encode() for text in ANCHOR_TEXTS), *BYTES))
 _DIGIT_BYTES = b"0123456789"
 MAX_SEEN_BYTES = 8 * 1024 * 1024  # of different lines remembered
 _DIGITS = re.compile(rb"\d+")
@@ -119,7 +120,7 @@ class _SeenLines:
         lower = data.lower()
         new = set(lower.translate(None, _DIGIT_BYTES).split(b"\n")) - self._seen
         joined = b"\n".join(new)
-        if any(anchor in joined for anchor in _anchors_for(lower)):
+        if _anchors_for(lower).is_in(joined):
             return True
         if self._bytes + len(joined) > MAX_SEEN_BYTES:
             self._seen.clear()
@@ -241,7 +242,7 @@ class Scanner:
         )
 
     def _search(self, piece: bytes, place: Callable[[View, int], _Place]) -> None:
-        for view in views(piece):
+        for view in views(piece, self._lines.may_have_anchor):
             for at, hit in self._hits(view.data):
                 self._note(hit, place(view, at))
 
@@ -282,18 +283,16 @@ class Scanner:
         return next((self._texts[known] for known in recent if key in known), None)
 
 
-def _anchors_for(lower: bytes) -> tuple[bytes, ...]:
-    return ANCHORS if lower.isascii() else _ALL_ANCHORS
+def _anchors_for(lower: bytes) -> WordSearch:
+    return _ASCII_ANCHORS if lower.isascii() else _ALL_ANCHORS
 
 
 def _windows(data: bytes) -> Iterator[tuple[int, int]]:
     """Yield the parts of ``data`` around anchors, in order and without overlap: lines, as far as limits allow."""
     lower = data.lower()
-    starts = sorted(at for anchor in _anchors_for(lower) for at in _positions(lower, anchor))
+    next_anchor = _anchors_for(lower).finder(lower)
     last = 0
-    for at in starts:
-        if at < last:
-            continue
+    while (at := next_anchor(last)) >= 0:
         start = max(last, at - BEFORE_BYTES, lower.rfind(b"\n", 0, at) + 1)
         end = lower.find(b"\n", at)
         end = len(lower) if end < 0 else end
@@ -324,13 +323,6 @@ def _continues(line: bytes, data: bytes, at: int) -> bool:
     if _MESSAGE_START.search(line):
         return True
     return _WRAPPED.match(data, at) is not None and not line.rstrip().endswith((b".", b"!", b"?", b";"))
-
-
-def _positions(data: bytes, word: bytes) -> Iterator[int]:
-    at = data.find(word)
-    while at >= 0:
-        yield at
-        at = data.find(word, at + len(word))
 
 
 def _judge(window: bytes) -> Iterator[_TextHit]:

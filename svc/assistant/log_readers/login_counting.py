@@ -128,10 +128,14 @@ class LoginTally:
             self.is_burst = count >= BURST
             return
         recent = self.recent
-        recent += (seconds,) if count == 1 else [seconds] * min(count, BURST)
-        if len(recent) > BURST:
-            del recent[:-BURST]
-        self.is_burst = len(recent) == BURST and abs(recent[-1] - recent[0]) <= BURST_SECONDS
+        if count == 1:
+            recent.append(seconds)
+        else:
+            recent += [seconds] * min(count, BURST)
+        if len(recent) < BURST:
+            return
+        del recent[:-BURST]
+        self.is_burst = abs(recent[-1] - recent[0]) <= BURST_SECONDS
 
     def add_other(self, name: str | None, count: int = 1) -> None:
         """Count failures for an account of this source, or for a source of this account."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import BinaryIO
 
 from svc.assistant.log_readers.json_objects import Skipped, object_of, read_objects
@@ -116,7 +117,7 @@ def _has_head(found: dict[str, object]) -> bool:
 
 def _nested(found: dict[str, object]) -> dict[str, object]:
     """Return an object with dotted names (``winlog.event_data.Image``) as nested objects."""
-    if not any(name.startswith("winlog.") for name in found):
+    if not _are_dotted(tuple(found)):
         return found
     result: dict[str, object] = {}
     for name, value in found.items():
@@ -127,6 +128,11 @@ def _nested(found: dict[str, object]) -> dict[str, object]:
             place = inner if isinstance(inner, dict) else {}
         place[last] = value[0] if isinstance(value, list) and len(value) == 1 else value
     return result
+
+
+@lru_cache(maxsize=1_000)  # the objects of a log have the same names
+def _are_dotted(names: tuple[str, ...]) -> bool:
+    return any(name.startswith("winlog.") for name in names)
 
 
 def _flat(found: dict[str, object], number: int) -> Event | None:

@@ -66,7 +66,7 @@ class Correlation(msgspec.Struct, frozen=True, omit_defaults=True):
         )
 
 
-class MatchedEvent(NamedTuple):
+class MatchedEvent(msgspec.Struct, frozen=True, gc=False):
     """An event that one of the rules matched: the ``stage`` is the rule's place; ``carried`` is for outer rules."""
 
     seconds: float

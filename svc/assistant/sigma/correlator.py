@@ -29,7 +29,7 @@ _HALF_YEAR = 183 * 86_400.0
 _LEAP_YEAR = 366 * 86_400.0
 _NO_YEAR = re.compile(r"--\d\d-\d\dT")
 
-FieldValue = Callable[[Event, str], str | None]
+FieldReader = Callable[[Event], str | None]
 
 
 class Episode(msgspec.Struct, frozen=True):
@@ -152,10 +152,10 @@ _Groups = dict[tuple[str, ...], list[MatchedEvent]]
 
 
 class Correlators:
-    """All correlation rules of an engine. ``value`` reads a field of an event."""
+    """All correlation rules of an engine. ``reader`` returns what reads a field of an event."""
 
-    def __init__(self, correlations: dict[str, Correlation], value: FieldValue) -> None:
-        self._value = value
+    def __init__(self, correlations: dict[str, Correlation], reader: Callable[[str], FieldReader]) -> None:
+        self._reader = reader
         self._clock = _Clock()
         self._by_id = {name: _Correlator(correlations[name]) for name in _inner_first(correlations)}
         self.unusable: set[str] = set(correlations) - set(self._by_id)
@@ -168,11 +168,13 @@ class Correlators:
             self._by_id[name].carries = tuple(
                 dict.fromkeys(field for user, stage in self._users.get(name, ()) for field in user.needs(stage))
             )
+        self._read_by: dict[str, list[tuple[_Correlator, int, list[FieldReader]]]] = {}
         self._moments = 0
         self._excerpts = 0
 
     def __getstate__(self) -> dict[str, object]:
-        return {**self.__dict__, "_packed": _PackedMoments.of(one.groups for one in self._by_id.values())}
+        packed = _PackedMoments.of(one.groups for one in self._by_id.values())
+        return {**self.__dict__, "_read_by": {}, "_packed": packed}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         packed = state.pop("_packed")
@@ -192,7 +194,7 @@ class Correlators:
         slim: Event | None = None
         counted: set[int] = set()
         for rule in rules:
-            for correlator, stage in self._users.get(rule, ()):
+            for correlator, stage, readers in self._read_by.get(rule) or self._readers(rule):
                 if not correlator.is_temporal:  # an event that several of its rules match counts once
                     if id(correlator) in counted:
                         continue
@@ -200,11 +202,19 @@ class Correlators:
                 if seconds is None:
                     correlator.losses.untimed += 1
                     continue
-                found = [self._value(event, field) or "" for field in correlator.needs(stage)]
+                found = [read(event) or "" for read in readers]
                 if correlator.lacks(found):
                     continue
                 slim = slim or self._slim(event)
                 self._moments += correlator.keep(slim, seconds, stage, found)
+
+    def _readers(self, rule: str) -> list[tuple[_Correlator, int, list[FieldReader]]]:
+        """Return the correlations that refer to a rule, with what reads the fields that they need."""
+        found = self._read_by[rule] = [
+            (correlator, stage, [self._reader(field) for field in correlator.needs(stage)])
+            for correlator, stage in self._users.get(rule, ())
+        ]
+        return found
 
     def is_full(self) -> bool:
         """Whether so much is kept that ``judge`` must be called."""
@@ -256,6 +266,8 @@ class _Correlator:
         self.kept = 0
         self.groups: _Groups = {}
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._keys: dict[tuple[str, ...], tuple[str, ...]] = {}
+        """Keys of groups by the names in an event, for those seen last."""
         self._episodes = 0
         self._reported: dict[tuple[str, ...], float] = {}
         self._stages: set[int] = set()
@@ -265,8 +277,8 @@ class _Correlator:
         self._cut: tuple[float, float] | None = None
 
     def __getstate__(self) -> dict[str, object]:
-        """Return the state without the groups, which all correlations pack together."""
-        return {**self.__dict__, "groups": {}}
+        """Return the state without the groups, which all correlations pack together, and what only saves time."""
+        return {**self.__dict__, "groups": {}, "_keys": {}}
 
     @property
     def has_judged(self) -> bool:
@@ -285,7 +297,7 @@ class _Correlator:
 
     def lacks(self, found: Sequence[str]) -> bool:
         """Return whether the values of the needed fields lack what groups or measures events, and count it."""
-        if not all(found[: self._grouping]):
+        if "" in found[: self._grouping]:
             self.losses.ungrouped += 1
             return True
         measured = found[self._grouping : self._measuring]
@@ -306,24 +318,32 @@ class _Correlator:
         if self._cut is not None and not self._cut[0] <= seconds <= self._cut[1]:
             self.losses.left_out += 1
             return False
-        names = tuple([value[:MAX_KEY_CHARS] for value in found[: self._grouping]])
+        key = self._key(tuple(found[: self._grouping]))
         value = "\0".join(found[self._grouping : self._measuring]).lower()
         self.losses.judged += 1
         self._stages.add(stage)
         if self._first is None:
             self._first = seconds
         self._latest = seconds
-        key = tuple([name.lower() for name in names])
         group = self.groups.get(key)
         if group is None:
             if len(self.groups) >= MAX_GROUPS:
                 self._drop_small_groups()
             group = self.groups[key] = []
-            self._names[key] = names
+            self._names[key] = tuple([value[:MAX_KEY_CHARS] for value in found[: self._grouping]])
         carried = tuple(found[self._measuring :])
         group.append(MatchedEvent(seconds, event.number, stage, value, carried, event))
         self.kept += 1
         return True
+
+    def _key(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the key of the group that has these names, in any case."""
+        key = self._keys.get(names)
+        if key is None:
+            if len(self._keys) >= MAX_GROUPS:
+                self._keys.clear()
+            key = self._keys[names] = tuple([name[:MAX_KEY_CHARS].lower() for name in names])
+        return key
 
     def _drop_small_groups(self) -> None:
         """Drop the smaller half of the groups: what repeats stays, and each event pays for a constant share of it."""
@@ -372,7 +392,7 @@ class _Correlator:
             return []
         met = moments[stretch.met]
         values = dict.fromkeys(moment.carried for moment in moments[stretch.first : stretch.met + 1])
-        window = [met._replace(carried=carried) for carried in islice(values, MAX_CARRIED)]
+        window = [msgspec.structs.replace(met, carried=carried) for carried in islice(values, MAX_CARRIED)]
         return window + list(moments[stretch.met + 1 : stretch.last + 1])
 
     def forget(self, most: int) -> None:

@@ -41,8 +41,13 @@ _IS_NUMBER = re.compile(r"\d{1,18}(?:\.\d{1,6})?")
 
 def derived(event: Event, field: str) -> str | None:
     """Return the value of a field that begins with ``PREFIX``; None if the event has nothing that it is made of."""
-    read = _DERIVED.get(field)
+    read = derived_reader(field)
     return read(event) if read is not None else None
+
+
+def derived_reader(field: str) -> Callable[[Event], str | None] | None:
+    """Return what makes a field that begins with ``PREFIX`` of an event; None if there is no such field."""
+    return _DERIVED.get(field)
 
 
 def _account(event: Event) -> str | None:

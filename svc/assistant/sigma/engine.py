@@ -7,8 +7,8 @@ beforehand (``compile.py``); running them needs the standard library only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache, partial
 from typing import Literal, NamedTuple
 
 import msgspec
@@ -28,7 +28,7 @@ from svc.assistant.sigma.condition import (
 )
 from svc.assistant.sigma.correlation import Correlation
 from svc.assistant.sigma.correlator import Correlators, Episode, Losses
-from svc.assistant.sigma.derived import PREFIX, derived
+from svc.assistant.sigma.derived import PREFIX, derived, derived_reader
 from svc.assistant.sigma.event import Event
 from svc.assistant.sigma.needed_words import Candidates
 
@@ -194,7 +194,7 @@ class RuleEngine:
                 self.unusable.append(rule)
         self._correlated = _with_their_rules(rules, {rule.id for rule, _ in self._rules})
         correlations = {rule.id: rule.correlation for rule in self._correlated.values() if rule.correlation is not None}
-        self._correlators = Correlators(correlations, value_of)
+        self._correlators = Correlators(correlations, reader_of)
         for name in self._correlators.unusable:
             del self._correlated[name]
         self.unusable += [
@@ -284,7 +284,7 @@ class _Partition:
         self._slots: list[tuple[str, ValueForm]] = list(layout.slots)
         self._fields = sorted({field for field, _ in self._slots})
         self._places = {field: place for place, field in enumerate(self._fields)}
-        self._forms = [(self._places[field], form) for field, form in self._slots]
+        self._forms = [(self._places[field], form, form == "lower") for field, form in self._slots]
         self._special = [(place, field) for field, place in self._places.items() if _is_special(field)]
         self._spellings = _Spellings(self._fields)
         self._remembered: dict[tuple[str | None, ...], tuple[Rule, ...]] = {}
@@ -310,7 +310,12 @@ class _Partition:
         if self._remembers and (known := self._remembered.get(raw)) is not None:
             self._known += 1
             return known
-        values = Values([_in_form(raw[place], form) for place, form in self._forms])
+        values = Values(
+            [
+                (raw[place] or "").lower() if is_lower else _in_form(raw[place], form)
+                for place, form, is_lower in self._forms
+            ]
+        )
         rules = self._rules
         found = tuple(
             [rules[number][1].by(values) for number in self._candidates.of(values) if rules[number][0](values)]
@@ -411,10 +416,24 @@ def _unwrapped(field: str) -> str:
 
 def value_of(event: Event, field: str) -> str | None:
     """Return the value of a field, in any spelling of its name; to run many rules, use ``RuleEngine``."""
-    value = field_value(event, field)
-    if value is None and (name := _spelled(field, tuple(event.fields))) is not None:
-        return event.fields[name]
-    return value
+    return reader_of(field)(event)
+
+
+@lru_cache(maxsize=1_000)
+def reader_of(field: str) -> Callable[[Event], str | None]:
+    """Return what reads a field of events, in any spelling of its name."""
+    special = derived_reader(field) or (partial(field_value, field=field) if field in _SPECIAL else None)
+
+    def read(event: Event) -> str | None:
+        fields = event.fields
+        value = fields.get(field)
+        if value is None and special is not None:
+            value = special(event)
+        if value is None and (name := _spelled(field, tuple(fields))) is not None:
+            return fields[name]
+        return value
+
+    return read
 
 
 @lru_cache(maxsize=1_000)

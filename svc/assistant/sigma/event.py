@@ -62,7 +62,7 @@ def seconds_of(time: str) -> float | None:
     return _parsed(time) if len(time) <= _MAX_TIME_CHARS else _parsed.__wrapped__(time)
 
 
-@lru_cache(maxsize=1_000)  # several collectors ask about each event
+@lru_cache(maxsize=8_192)  # several collectors ask about each event of a batch, one after the other
 def _parsed(time: str) -> float | None:
     try:
         moment = datetime.fromisoformat(time)

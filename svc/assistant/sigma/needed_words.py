@@ -18,6 +18,7 @@ from svc.assistant.sigma.expression_words import clauses_of_any, rank
 MAX_CHARS = 4_000  # of a value; longer ones are left to the rules themselves
 MAX_REMEMBERED = 5_000  # values of one field
 MAX_REMEMBERED_CHARS = 300
+MAX_REMEMBERED_SETS = 500  # of rules
 _HOLDS: dict[str, Callable[[str, str], bool]] = {
     "equals": str.__eq__, "contains": str.__contains__, "startswith": str.startswith, "endswith": str.endswith,
 }  # fmt: skip
@@ -150,16 +151,27 @@ class Candidates:
             for word in words:
                 fields.setdefault(word.slot, FieldWords()).add(word, number)
         self._fields: list[tuple[int, Callable[[str], int]]] = [(slot, one.candidates) for slot, one in fields.items()]
+        self._numbers: dict[int, list[int]] = {}
 
     def of(self, values: Sequence[str]) -> list[int]:
         """Return the numbers of the conditions that can hold, in their order."""
-        left = self._always
+        found = self._always
         for slot, candidates in self._fields:
             if value := values[slot]:
-                left |= candidates(value)
-        numbers = []
-        while left:
-            lowest = left & -left
-            numbers.append(lowest.bit_length() - 1)
-            left ^= lowest
+                found |= candidates(value)
+        numbers = self._numbers.get(found)
+        if numbers is None:
+            if len(self._numbers) >= MAX_REMEMBERED_SETS:
+                self._numbers.clear()
+            numbers = self._numbers[found] = _numbers(found)
         return numbers
+
+
+def _numbers(rules: int) -> list[int]:
+    """Return the numbers of the bits that are set, in their order."""
+    numbers = []
+    while rules:
+        lowest = rules & -rules
+        numbers.append(lowest.bit_length() - 1)
+        rules ^= lowest
+    return numbers

@@ -25,7 +25,8 @@ _ROW_PARTS = re.compile(r", (?=\w{1,100}=)|[{}\[\]]")
 def expanded(records: Iterable[TableRecord]) -> Iterator[TableRecord]:
     """Yield the records, each with the members of the objects in its cells."""
     for record in records:
-        expand(record.values)
+        if record.may_nest:
+            expand(record.values)
         yield record
 
 

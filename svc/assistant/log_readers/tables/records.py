@@ -40,12 +40,16 @@ _SYSLOG_LEAD = re.compile(r"\s*(?:<\d{1,3}>)?(?:1 )?")
 
 
 class TableRecord(NamedTuple):
-    """One record: its line or its number in a list, from 1; its offset in the file if known; its columns."""
+    """One record: its line or its number in a list, from 1; its offset in the file if known; its columns.
+
+    ``may_nest``: whether a cell may hold an object; False is sure.
+    """
 
     number: int
     offset: int | None
     values: dict[str, str]
     excerpt: str
+    may_nest: bool = True
 
 
 class Form(Protocol):
@@ -180,7 +184,7 @@ class LineForm:
             if values is None:
                 lines.foreign.append(number)
             else:
-                yield TableRecord(number, offset, values, line[:MAX_EXCERPT_CHARS])
+                yield TableRecord(number, offset, values, line[:MAX_EXCERPT_CHARS], "{" in line)
 
     def gaps(self) -> Iterator[Gap | Unread]:
         """Yield what was not in the form."""
@@ -223,7 +227,8 @@ class CsvForm:
             values = {name: value for name, value in zip(self.header, row, strict=False) if value and name}
             if len(row) > len(self.header):
                 values.setdefault("message", row[len(self.header)])  # Event Viewer has no header for the last column
-            yield TableRecord(text.first, text.offset, values, self._separator.join(row)[:MAX_EXCERPT_CHARS])
+            joined = self._separator.join(row)
+            yield TableRecord(text.first, text.offset, values, joined[:MAX_EXCERPT_CHARS], "{" in joined)
 
     def gaps(self) -> Iterator[Gap | Unread]:
         """Yield what was damaged."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import NamedTuple
 
@@ -20,6 +20,7 @@ from svc.assistant.log_readers.windows import category_of
 from svc.assistant.sigma.event import Event
 
 MAX_FIELDS = 300
+MAX_LAYOUTS = 1_000  # different sets of columns that are remembered
 MAX_ID_DIGITS = 10
 _ACTIVITY = "activity"  # in ``sources/``: an event without one of Sigma's categories
 LOGIN = re.compile(
@@ -124,6 +125,42 @@ class _FieldRule:
         return rule.values.get(text, rule.values.get("*", text)) if text else ""
 
 
+class _RoleColumns:
+    """Where records with the same columns have what: most records of a table are alike."""
+
+    def __init__(self, mapping: ColumnMapping, columns: Collection[str]) -> None:
+        self._mapping = mapping
+        self._columns = frozenset(columns)
+        self._only: dict[str, str | None] = {}
+        self._placed: dict[str, list[tuple[str, tuple[str, ...], bool]]] = {}
+
+    def _only_column(self, role: str) -> str | None:
+        """Return the only column of a role that these records have; "" if there is none, None if there are several."""
+        if role not in self._only:
+            found = [name for name in self._mapping.columns.get(role, ()) if name in self._columns]
+            is_several = role in self._mapping.joined or len(found) > 1
+            self._only[role] = None if is_several else "".join(found)
+        return self._only[role]
+
+    def value(self, values: Mapping[str, str], role: str) -> str:
+        """Return what the mapping's ``value`` returns for such a record."""
+        column = self._only[role] if role in self._only else self._only_column(role)
+        if column is None:
+            return self._mapping.value(values, role)
+        return values[column] if column else ""
+
+    def placed_roles(self, category: str) -> list[tuple[str, tuple[str, ...], bool]]:
+        """Return the roles of a category that may have a value, with their fields, and whether they are addresses."""
+        found = self._placed.get(category)
+        if found is None:
+            found = self._placed[category] = [
+                (role, names, role.endswith("_address"))
+                for role, names in _FIELDS.get(category, _FIELDS[""]).items()
+                if self._only_column(role) != ""
+            ]
+        return found
+
+
 class RowEvents:
     """Makes the events of one table. ``is_usable`` is False if its columns describe no events."""
 
@@ -144,7 +181,7 @@ class RowEvents:
         self._systems = Systems(self._kind) if self._kind is not None and self._kind.systems else None
         self._windows = WindowsRows(self._kind, mapping) if self._kind is not None and self._kind.is_windows else None
         self._shapes: dict[frozenset[str], str] = {}
-        self._placed: dict[tuple[str, int], list[tuple[str, tuple[str, ...], bool]]] = {}
+        self._layouts: dict[tuple[str, ...], _RoleColumns] = {}
         self.is_left_out: bool = False
         actions = [action for record in sample if (action := mapping.value(record, "action"))]
         self._are_named = any(LOGIN.search(action) for action in actions)
@@ -161,7 +198,7 @@ class RowEvents:
         ``is_left_out`` then says which.
         """
         mapping, values = self._mapping, record.values
-        mapping.learn(values)
+        layout = self._layouts.get(tuple(values)) or self._new_layout(values)
         if self._windows is not None and (found := self._windows.event(record)) is not None:
             return found
         rule = _NO_RULE
@@ -173,7 +210,7 @@ class RowEvents:
         category = "-" if rule.skip or self._is_foreign(values) else self._category(values, rule)
         if category == "-":
             return None
-        fields = self._fields(values, category)
+        fields = self._fields(values, category, layout)
         if outcome := rule.outcome or (self._outcome(values) if category else mapping.outcome(values)):
             fields["Outcome"] = outcome
         product, service = self._log_source(values, rule)
@@ -196,7 +233,7 @@ class RowEvents:
             product=product,
             service=service,
             category=category,
-            host=mapping.value(values, "host").partition("\n")[0],
+            host=layout.value(values, "host").partition("\n")[0],
             event_id=rule.event_id if rule.event_id is not None else self._event_id(values),
             fields=fields | rule.sets if rule.sets else fields,
             excerpt=self._excerpts.arranged(record.excerpt, values),
@@ -250,18 +287,18 @@ class RowEvents:
             product = self._systems.product(named)
         return product, rule.service or self._kind.service
 
-    def _fields(self, values: Mapping[str, str], category: str) -> dict[str, str]:
+    def _fields(self, values: Mapping[str, str], category: str, layout: _RoleColumns) -> dict[str, str]:
         """Return the record's own fields, and those of its roles under Sigma's names."""
         mapping = self._mapping
         fields = dict(values) if len(values) <= MAX_FIELDS else dict(islice(values.items(), MAX_FIELDS))
         for prefix, name in (self._kind.prefixes if self._kind else {}).items():
             nested = [column for column in fields if column[: len(prefix)].lower() == prefix]
             fields |= {name + column[len(prefix) :]: fields[column] for column in nested}
-        if "@" in (user := mapping.value(values, "user")):
+        if "@" in (user := layout.value(values, "user")):
             domain = user.rpartition("@")[2]
             fields |= {"UserDomain": f"@{domain}", "UserSubdomains": f".{domain}"}  # rules look for other domains
-        for role, names, is_address in self._placed_roles(category):
-            if value := mapping.value(values, role):
+        for role, names, is_address in layout.placed_roles(category):
+            if value := layout.value(values, role):
                 if is_address:
                     value = address_of(value) or value
                 elif role == "query":
@@ -275,18 +312,14 @@ class RowEvents:
             fields["Severity"] = self._kind.severities.get(level, self._kind.severities.get("*", level))
         return fields
 
-    def _placed_roles(self, category: str) -> list[tuple[str, tuple[str, ...], bool]]:
-        """Return the roles of a category that have a column, with their fields, and whether they are addresses."""
-        mapping = self._mapping
-        key = category, len(mapping.learned)
-        found = self._placed.get(key)
-        if found is None:
-            found = self._placed[key] = [
-                (role, names, role.endswith("_address"))
-                for role, names in _FIELDS.get(category, _FIELDS[""]).items()
-                if role in mapping.columns or role in mapping.joined
-            ]
-        return found
+    def _new_layout(self, values: Mapping[str, str]) -> _RoleColumns:
+        """Return where records with these columns have what, after the mapping has learned columns that are new."""
+        known = len(self._mapping.learned)
+        self._mapping.learn(values)
+        if known != len(self._mapping.learned) or len(self._layouts) >= MAX_LAYOUTS:
+            self._layouts.clear()
+        layout = self._layouts[tuple(values)] = _RoleColumns(self._mapping, values)
+        return layout
 
     def _event_id(self, values: Mapping[str, str]) -> int | None:
         """Return the event's ID if the kind names a column for it."""

@@ -177,11 +177,23 @@ def _start_of(year: int) -> datetime:
 
 
 def _since(year: int, scale: float, cell: str) -> str:
+    seconds = float(cell) / scale
+    whole = int(seconds)
+    microseconds = round((seconds - whole) * 1_000_000)  # as timedelta rounds
+    if microseconds == 1_000_000:
+        whole, microseconds = whole + 1, 0
+    minute = _minute(year, whole // 60)
+    return f"{minute}{whole % 60:02}.{microseconds // 1_000:03}Z" if minute else ""
+
+
+@lru_cache(maxsize=4_096)  # the records of a log are mostly of few minutes
+def _minute(year: int, minutes: int) -> str:
+    """Return the minute so long after the beginning of a year, as ``2026-11-22T03:12:``; "" if it is no likely time."""
     try:
-        moment = _start_of(year) + timedelta(seconds=float(cell) / scale)
+        moment = _start_of(year) + timedelta(minutes=minutes)
     except OverflowError:
         return ""
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z") if 1980 < moment.year < 2100 else ""
+    return f"{moment:%Y-%m-%dT%H:%M:}" if 1980 < moment.year < 2100 else ""
 
 
 def _stamp(

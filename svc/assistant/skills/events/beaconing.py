@@ -51,7 +51,7 @@ class _ContactPair:
         self.sample: Event | None = None  # only of a pair with enough contacts: an event is large
 
 
-class _Contact(msgspec.Struct, frozen=True):
+class _Contact(msgspec.Struct, frozen=True, cache_hash=True):
     """Who contacts whom. ``kind``: connections, requests or queries."""
 
     source: str
@@ -199,11 +199,24 @@ def _contact(event: Event) -> _Contact | None:
 
 def _connection(event: Event) -> _Contact | None:
     fields = event.fields
-    source, address = fields.get("SourceIp", ""), fields.get("DestinationIp", "")
-    port, from_port = _port(fields.get("DestinationPort")), _port(fields.get("SourcePort"))
-    protocol = fields.get("Protocol", "").lower()
-    is_reply = from_port is not None and from_port < _LOW_PORT <= (port or 0)
-    if not source or not address or is_reply or port == _DNS_PORT or protocol in _PINGS:
+    contact = _between(
+        fields.get("SourceIp", ""),
+        fields.get("DestinationIp", ""),
+        fields.get("DestinationPort"),
+        fields.get("Protocol", ""),
+    )
+    if contact is None:
+        return None
+    from_port = _port(fields.get("SourcePort"))
+    is_reply = from_port is not None and from_port < _LOW_PORT <= (contact.port or 0)
+    return None if is_reply else contact
+
+
+@lru_cache(maxsize=20_000)  # the same hosts meet again and again
+def _between(source: str, address: str, port_text: str | None, protocol: str) -> _Contact | None:
+    """Return whom a connection contacts, unless it is a reply; None for connections that are not looked at."""
+    port, protocol = _port(port_text), protocol.lower()
+    if not source or not address or port == _DNS_PORT or protocol in _PINGS:
         return None
     if not _is_inside(source) and _is_inside(address):
         return None

@@ -89,8 +89,8 @@ class NameCollector:
 
     def __init__(self) -> None:
         self._seen: dict[_Name, _SeenName] = {}
-        self._whole: dict[_Name, _SeenName] = {}
-        """Those of ``_seen`` that are the whole value of a field."""
+        self._whole: dict[str, dict[str, _SeenName]] = {field: {} for field in _SORTS}
+        """Those of ``_seen`` that are the whole value of a field, by field; accounts have a domain, too."""
         self._proofs: dict[tuple[_Name, _Name], tuple[str, int]] = {}
         self._users: dict[str, set[str]] = {}
         self._common: dict[str, None] = {}
@@ -102,15 +102,16 @@ class NameCollector:
         if event.host:
             self._note(_own_host(event), event)
         for field, sort in shape.named:
-            one = sort, fields[field]
-            if sort is not NameSort.ACCOUNT and (seen := whole.get(one)) is not None:
+            value = fields[field]
+            if (seen := whole[field].get(value)) is not None:
                 seen.count += 1
                 continue
             names = list(_names(field, fields))
             for name in names:
                 self._note(name, event)
-            if names == [one] and (noted := self._seen.get(one)) is not None:
-                whole[one] = noted
+            noted = self._seen.get((sort, value)) if names == [(sort, value)] else None
+            if noted is not None and sort is not NameSort.ACCOUNT:
+                whole[field][value] = noted
         process = _process(event) if event.category == "process_creation" else []
         for name in process:
             self._note(name, event)

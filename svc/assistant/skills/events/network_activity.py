@@ -155,7 +155,8 @@ class NetworkActivity:
     def _total(self, source: str, destination: str, port: int | None, *, is_denied: bool) -> None:
         if source in self._sources or len(self._sources) < MAX_PAIRS:
             self._sources[source] += 1
-            self._denied_sources[source] += is_denied
+            if is_denied:
+                self._denied_sources[source] += 1
         if len(self._destinations) < MAX_PAIRS:
             self._destinations.add(destination)
         if port is not None:

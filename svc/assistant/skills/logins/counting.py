@@ -269,7 +269,7 @@ class LoginCounts:
     ) -> None:
         """Move failures that PAM reported without an account to the account that the server names after it."""
         moved, connection.unnamed = connection.unnamed, 0
-        self._ask(_record(event, account, number, line, "failure"), moved)
+        self._ask(event, account, number, line, "failure", moved)
         source = self._tally(self.sources, event.source)
         source.others[None] = source.others.get(None, 0) - moved
         if source.others[None] <= 0:
@@ -286,7 +286,7 @@ class LoginCounts:
         if connection.account is None:
             connection.nameless = connection.nameless or (event, number, line)
         else:
-            self._ask(_record(event, connection.account, number, line, "failure"), new)
+            self._ask(event, connection.account, number, line, "failure", new)
         source = self._tally(self.sources, event.source)
         if not source.failures:
             source.successes = self.accepted.by_source[event.source]
@@ -330,7 +330,7 @@ class LoginCounts:
     def _success(self, event: LoginEvent, number: int, line: str) -> None:
         self._connection(event).has_success = True
         if event.service not in ("sudo", "su"):  # who uses these is logged in already
-            self._ask(_record(event, event.account, number, line, "success"), event.count)
+            self._ask(event, event.account, number, line, "success", event.count)
         source, account = self.sources.get(event.source), self.accounts.get(event.account)
         before = FailuresBefore()
         if source is not None:
@@ -371,7 +371,10 @@ class LoginCounts:
             connection.port = event.port
         return connection
 
-    def _ask(self, record: Event, count: int) -> None:
+    def _ask(self, event: LoginEvent, account: str | None, number: int, line: str, outcome: str, count: int) -> None:
+        if not self.asked:
+            return
+        record = _record(event, account, number, line, outcome)
         for collector in self.asked:
             collector.add(record, count)
 
@@ -386,7 +389,7 @@ class LoginCounts:
         """Count an attempt unless a failure, a success or another line of its port already covers it."""
         if connection.nameless is not None and connection.unnamed:
             unnamed, number, line = connection.nameless
-            self._ask(_record(unnamed, None, number, line, "failure"), connection.unnamed)
+            self._ask(unnamed, None, number, line, "failure", connection.unnamed)
         if connection.attempt is None or connection.counted or connection.has_success:
             return
         event, number, line = connection.attempt

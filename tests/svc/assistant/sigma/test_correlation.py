@@ -373,8 +373,11 @@ def test_windows_agree_with_trying_all_of_them(made: list[tuple[int, int, str]],
     bound = 2 if kind.startswith("temporal") else least
     wanted = Correlation(type=kind, rules=("x", "y"), timespan=10, bounds=(("gte", bound),))
     moments = sorted(
-        MatchedEvent(float(seconds), number, stage, value, (), event(number, seconds))
-        for number, (seconds, stage, value) in enumerate(made)
+        (
+            MatchedEvent(float(seconds), number, stage, value, (), event(number, seconds))
+            for number, (seconds, stage, value) in enumerate(made)
+        ),
+        key=lambda moment: (moment.seconds, moment.number),
     )
 
     assert bool(list(stretches(wanted, moments))) is naive(wanted, moments)
