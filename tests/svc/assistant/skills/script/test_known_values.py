@@ -35,7 +35,6 @@ def test_values_that_are_written_once_are_put_in(script: str, shown: str) -> Non
         (RUN + "$unknown", True),
         ("$p = 'D:\\Data', 'E:\\Logs'\nforeach ($d in $p) { Add-MpPreference -ExclusionPath $d }", False),
         ("$p = 'D:\\Data', 'C:\\Users'\nforeach ($d in $p) { Add-MpPreference -ExclusionPath $d }", True),
-        ("cat ~/.ssh/id_rsa.pub | ssh host 'cat >> ~/.ssh/authorized_keys'", False),
         ("cat a.pub | ssh host 'cat >> b/authorized_keys'\ncat x >> ~/.ssh/authorized_keys", True),
         ("echo 'ssh-ed25519 AAAA x' >> ~/.ssh/authorized_keys", True),
     ],
