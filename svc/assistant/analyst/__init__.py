@@ -201,7 +201,8 @@ class Analyst(Assistant):
         elif further.course.way is Way.ALONE:
             steps = self._alone(turn, requested)
         elif further.course.way is Way.TASK:
-            steps = self._whole(turn, requested, further.known)
+            named = requested.with_prompt(further.prompt) if further.prompt else requested
+            steps = self._whole(turn, named, further.known)
         else:
             steps = further_steps(turn, requested, further, self, self._workers)
         async with aclosing(steps):

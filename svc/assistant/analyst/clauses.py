@@ -16,6 +16,7 @@ import msgspec
 from svc.assistant.analyst.clause_words import GENERAL_WORDS, content_words
 from svc.assistant.analyst.languages import YES_OR_NO, gloss, is_foreign, pieces, spaced
 from svc.assistant.analyst.matching import LOOK, UNSUPPORTED, WHOLE
+from svc.assistant.analyst.questions.spans.reading import joining_and
 from svc.assistant.analyst.questions.states import asks_state
 from svc.assistant.analyst.questions.time_words import window_of, without_time
 from svc.assistant.skills.logins.questions import named_accounts
@@ -154,7 +155,9 @@ def pieces_of(text: str) -> list[tuple[int, int]]:
     """Start and end of each sentence, or of each part of one that asks something by itself."""
     pieces: list[tuple[int, int]] = []
     start, is_sentence = 0, True
-    for end in [*CLAUSE_END.finditer(text), None]:
+    joined = {stop for _, stop in joining_and(text)}
+    ends = [end for end in CLAUSE_END.finditer(text) if end.end() not in joined]
+    for end in [*ends, None]:
         stop = end.start() if end else len(text)
         if text[start:stop].strip():
             piece = text[start:stop]

@@ -115,8 +115,18 @@ def english_question(question: str, language: str) -> str:
         return ""
     english = translated(question, language)
     asks = parts_asked(question, language)
-    is_known = _is_asking(question, language)
+    is_known = _is_asking(question, language) and not _names_something(question, language)
     return english if english and (asks > 1 or not is_known or window_of(english)) else ""
+
+
+_VALUE = re.compile(r"(?<=\s)[\w.@\\:-]*[\d@\\_][\w.@\\:-]*|(?<=\w\s)\w+\.\w+")
+_CAPITALISED = re.compile(r"(?<=[\w,] )[A-Z]\w{2,}")
+
+
+def _names_something(question: str, language: str) -> bool:
+    """Whether a question names a value or, in a language that writes only names so, begins a word with a capital."""
+    is_name = base_language(language) in ("fr", "es") and _CAPITALISED.search(question) is not None
+    return is_name or _VALUE.search(question) is not None
 
 
 def respelled(question: str) -> str:

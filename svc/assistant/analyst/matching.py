@@ -46,7 +46,12 @@ GREETING = re.compile(
 FILE_WORDS = words(r"\b(?:files?|attach\w*|logs?|reports?|documents?|uploads?)\b")
 """A clause with one of these means the files, even if the prompt contains material."""
 
+_FOR_OTHERS = (
+    r"\b(?:explain|describe|present|break) (?:this|it|that|everything|all of (?:this|it))(?: down)?"
+    r" (?:to|for) (?:my|our|the|an?|him|her|them|me|management|non-?\w+)\b"
+)
 LOOK = words(
+    _FOR_OTHERS,
     r"\b(?:analy[sz]e|analysis|look|check|triage|summari[sz]e|investigate|examine|inspect|review|suspicious|interesting)\b",
     r"\bwhat (?:has |had )?(?:happened|went on|was going on|is going on|took place)\b",
     r"\b(?:anything|something) (?:suspicious|malicious|unusual|wrong|bad|odd|strange|interesting|notable)\b",
@@ -56,7 +61,7 @@ LOOK = words(
 )
 """Requests for whatever fits the content."""
 
-WHOLE = words(r"\bwhat (?:do )?you see\b|\bwhat happened here\b")
+WHOLE = words(r"\bwhat (?:do )?you see\b|\bwhat happened here\b", _FOR_OTHERS)
 """Requests for the whole story although one of their words also names a skill ("explain what you see")."""
 
 GENERAL = words(

@@ -17,6 +17,8 @@ from svc.assistant.analyst.clauses import CLAUSE_CHARS, Clause, ClauseKind, Clau
 from svc.assistant.analyst.questions.behaviours import searched_for
 from svc.assistant.analyst.questions.chosen_answers import chosen_answer
 from svc.assistant.analyst.questions.comparisons import comparison_answer
+from svc.assistant.analyst.questions.conditions import demands_in
+from svc.assistant.analyst.questions.demands import asks_for_harmless
 from svc.assistant.analyst.questions.event_answers import TARGET_NOT_STATED, event_answer
 from svc.assistant.analyst.questions.event_subjects import EventSubject
 from svc.assistant.analyst.questions.following import following_answer
@@ -36,6 +38,8 @@ from svc.assistant.analyst.questions.record_answers import (
 )
 from svc.assistant.analyst.questions.record_questions import refers_back
 from svc.assistant.analyst.questions.relations import relation_answer
+from svc.assistant.analyst.questions.spans.answers import span_answer
+from svc.assistant.analyst.questions.spans.relative import relative_answer
 from svc.assistant.analyst.questions.states import is_negated, is_past, recorded, unknown_state
 from svc.assistant.analyst.questions.tactics import tactic_answer
 from svc.assistant.analyst.questions.things import SUMMARIES
@@ -49,6 +53,7 @@ from svc.assistant.knowledge.attack_names import attack_name
 from svc.assistant.log_readers.time_window import WITHOUT_DAY, TimeWindow
 from svc.assistant.sigma.engine import LogSource, Rule
 from svc.assistant.sigma.tables import load_rules
+from svc.assistant.skills.asked.findings import ChosenRecords
 from svc.assistant.skills.catalogue import section_of, skill_named
 from svc.assistant.skills.events.findings import EventsSummary, RuleHit, Timeline
 from svc.assistant.skills.host_artefacts.circumstances import circumstances_of
@@ -219,6 +224,8 @@ def of_form(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None
     What mentions the values of such a clause does not answer it. None for any other clause.
     """
     text = clause.text
+    if asks_for_harmless(clause.english):
+        return _of_harmless(clause, findings)
     if sentence := (
         level_answer(text, findings)
         or unsuccessful_answer(text, findings)
@@ -228,7 +235,9 @@ def of_form(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None
     ):
         return Particular(clause=clause, sentence=sentence, state=ClauseState.ANSWERED)
     told = (
-        following_answer(text, findings)
+        span_answer(text, findings)
+        or relative_answer(text, findings)
+        or following_answer(text, findings)
         or chosen_answer(text, findings)
         or mail_answer(text, findings)
         or order_answer(text, findings)
@@ -240,6 +249,36 @@ def of_form(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None
     sentence, is_known = told
     state = ClauseState.ANSWERED if is_known else ClauseState.CANNOT_TELL
     return Particular(clause=clause, sentence=sentence, state=state, reason="" if is_known else "no record states it")
+
+
+def of_demands(clause: Clause, particular: Particular | None, findings: Sequence[AnyFinding]) -> Particular | None:
+    """The answer, or that there is none, if nothing that was read could apply what a clause demands of records.
+
+    ``particular``: what answers the clause without that; None if the verdicts of the tools do.
+    """
+    demands = demands_in(clause.english)
+    if not demands or any(one.facts.clause == clause.text for one in with_facts(findings, ChosenRecords)):
+        return particular
+    if particular is not None and (_OPENLY.match(particular.sentence) or particular.state is ClauseState.CANNOT_TELL):
+        return particular
+    reason = f"{demands} could not be applied to what was read"
+    told = " Below is what was found without it."
+    if particular is not None:
+        told = f" Without it: {particular.sentence.replace('**', '')}"
+    sentence = f"**Cannot tell** {code_span(clause.text, limit=CLAUSE_CHARS)}: {escape(reason)}.{told}"
+    return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason=reason)
+
+
+_OPENLY = re.compile(r"\*\*(?:Cannot tell|Question not understood|No sign found)")
+
+
+def _of_harmless(clause: Clause, findings: Sequence[AnyFinding]) -> Particular:
+    """That evidence can show who was affected, not who was not."""
+    severe = collected(takewhile(lambda one: one.severity in NOTABLE, worst_first(findings)))
+    reason = "that nothing was found about somebody does not show that nothing happened to them"
+    shown = f" Found: {_listed(severe)}." if severe else ""
+    sentence = f"**Cannot tell** {code_span(clause.text, limit=CLAUSE_CHARS)}: {reason}.{shown}"
+    return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason=reason)
 
 
 def of_absent(clause: Clause, findings: Sequence[AnyFinding]) -> Particular | None:
@@ -588,7 +627,10 @@ def _mentioned(
 ) -> Particular:
     """That a finding mentions an address does not say what was asked about it."""
     listed = ", ".join(code_span(name, limit=80) for name in names[:NAMED])
-    if _FIGURE.search(clause.english) and not clause.is_yes_no:
+    is_nobody = _PERSON.match(clause.english) is not None and not any(
+        columns(one).get(key) for one in matching if one.kind not in SUMMARIES for key in _ACCOUNT_COLUMNS
+    )
+    if (_FIGURE.search(clause.english) or is_nobody) and not clause.is_yes_no:
         reason = "no finding states it"
         quoted, counted = code_span(clause.text, limit=CLAUSE_CHARS), plural(len(matching), "finding")
         return Particular(
@@ -616,6 +658,11 @@ def _mentioned(
 
 
 _FIGURE = re.compile(r"\bhow (?:long|many|much|often|big|far)\b|\bwhy\b", re.IGNORECASE)
+_PERSON = re.compile(
+    r"\A\W*(?:and )?(?:who|whose|whom|(?:which|what) (?:\w+ )?(?:user|account|person|employee|owner)s?)\b",
+    re.IGNORECASE,
+)
+"""Asks for something that a finding which mentions a name does not tell by that."""
 
 
 def _times(clause: Clause, matching: Sequence[AnyFinding]) -> str:

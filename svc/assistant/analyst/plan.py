@@ -32,6 +32,8 @@ from svc.assistant.analyst.questions.following import FOLLOWING, following_quest
 from svc.assistant.analyst.questions.login_sides import login_side
 from svc.assistant.analyst.questions.orders import order_of
 from svc.assistant.analyst.questions.record_questions import RECORDS, encoded, record_questions
+from svc.assistant.analyst.questions.spans.reading import span_of
+from svc.assistant.analyst.questions.spans.relative import relative_of
 from svc.assistant.analyst.questions.states import asks_state, is_negated, is_polar
 from svc.assistant.analyst.questions.subjects import (
     Named,
@@ -45,6 +47,7 @@ from svc.assistant.analyst.questions.subjects import (
 from svc.assistant.analyst.questions.tactics import tactic_of
 from svc.assistant.analyst.questions.time_words import window_of
 from svc.assistant.log_readers.host.configuration import CONFIG_FILES
+from svc.assistant.skills.asked.chosen import conditions_in
 from svc.assistant.skills.attack.tool import describes
 from svc.assistant.skills.catalogue import SKILLS, enabled, skill_named
 from svc.assistant.skills.skill import Skill
@@ -250,9 +253,15 @@ def records_of(text: str, language: str) -> dict[str, str]:
 
 def _records_of(pieces: Sequence[str]) -> dict[str, str]:
     """The options with what clauses ask of records, and with the conditions that these must fulfil."""
-    chosen = conditioned(pieces)
+    spans = {piece: span for piece in pieces if (span := span_of(piece)) is not None}
+    related = {piece: relative for piece in pieces if (relative := relative_of(piece)) is not None}
+    others = [piece for piece in pieces if piece not in spans and piece not in related]
+    ends = [side for span in spans.values() for side in (span.first, span.second)]
+    sides = [(side.text, side.conditions) for side in (*ends, *(one.side for one in related.values()))]
+    sides += [(piece, one.conditions) for piece, one in related.items()]
+    chosen = [*conditioned(others), *sides]
     strict = {clause for clause, one in chosen if is_strict(one)}
-    asked = [one for one in record_questions(pieces) if one.clause not in strict]
+    asked = [one for one in record_questions(others) if one.clause not in strict]
     if chosen:
         return {RECORDS: encoded(asked), CONDITIONS: encoded_conditions(chosen)}
     return {RECORDS: encoded(asked)} if asked else {}
@@ -289,7 +298,7 @@ def make_plan(question: Question) -> Plan:
         skills = _by_content(question)
     if _is_about_events(question, named):
         skills = _with_events(skills, question)
-    if FOLLOWING in question.options or login_side(question.text):
+    if FOLLOWING in question.options or login_side(question.text) or _chooses_logins(question):
         skills = _with_logins(skills, question)
     is_bare = not (skills or unsupported or question.files or has_paste(question))
     if is_bare and GENERAL.search(question.glossed) and may_describe(question.text) and describes(question.text):
@@ -324,9 +333,14 @@ def _is_about_events(question: Question, named: Sequence[SkillCandidate]) -> boo
     return is_asked or asks_about_events(question.glossed)
 
 
+def _chooses_logins(question: Question) -> bool:
+    """Whether a question has conditions for logins, which the skill for them alone reads in a text."""
+    return any(one.logins for _, one in conditions_in(question.options.get(CONDITIONS, "")))
+
+
 def _has_sides(question: Question) -> bool:
     """Whether a question compares two things, or asks for their order: each is looked for in the records."""
-    return order_of(question.text) is not None or comparison_of(question.text) is not None
+    return any(read(question.text) is not None for read in (order_of, comparison_of, span_of, relative_of))
 
 
 def _with_logins(skills: Sequence[PlannedSkill], question: Question) -> list[PlannedSkill]:

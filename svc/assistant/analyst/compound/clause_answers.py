@@ -22,6 +22,7 @@ from svc.assistant.analyst.particulars import (
     of_absent,
     of_account,
     of_behaviour,
+    of_demands,
     of_events,
     of_everything,
     of_form,
@@ -95,8 +96,11 @@ def clause_answers(
         )
         if formed is None and (particular is None or particular.is_open):
             particular = _from_records(clause, particular, examined, everything)
-        if particular is None and len(plan.clauses) > 1:
-            particular = unaddressed(clause, [result for result in examined if result.skill.name in clause.skills])
+        if formed is None:
+            particular = of_demands(clause, particular, everything)
+        if particular is None:
+            named = [result for result in examined if result.skill.name in clause.skills]
+            particular = unaddressed(clause, named, is_only=len(plan.clauses) == 1)
         if particular is not None:
             is_later = formed is None and clause is not plan.clauses[0]
             told[clause] = _completed(particular, everything, is_later=is_later)

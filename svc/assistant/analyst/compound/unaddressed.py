@@ -6,6 +6,7 @@ another that asks the same tool for something else.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import islice
 
@@ -23,15 +24,21 @@ from svc.untrusted.markup import code_span
 
 MAX_FINDINGS = 500  # that are compared with the words of a clause
 NAMED = 3
+LONG_WORD = 5  # letters
+_OF_LOGS = ("auth_log", "events")
+_ASKS_WHAT = re.compile(r"\A\W*(?:and )?(?:who\w*|which|what|when|where|how)\b", re.IGNORECASE)
 
 
-def unaddressed(clause: Clause, named: Sequence[SkillResult]) -> Particular | None:
+def unaddressed(clause: Clause, named: Sequence[SkillResult], *, is_only: bool = False) -> Particular | None:
     """That no word of what was found is about the clause; None if one is, or if the clause asks nothing more.
 
     Args:
         clause: One of several of a question.
         named: What the tools found that its words name.
+        is_only: Whether the question has no other clause: then only what is asked of logs, with a long word, counts.
     """
+    if is_only and not (_ASKS_WHAT.match(clause.text) and all(one.skill.name in _OF_LOGS for one in named)):
+        return None
     is_asked = clause.kind is ClauseKind.NAMED and not (clause.is_foreign or particular_names(clause.text))
     if not (is_asked and named) or window_of(clause.text):
         return None
@@ -39,7 +46,7 @@ def unaddressed(clause: Clause, named: Sequence[SkillResult]) -> Particular | No
     for result in named:
         rest = _without_own_words(rest, result.skill)
     rest = GENERAL_WORDS.sub(" ", ASKS.sub(" ", rest))
-    words = content_words(rest)
+    words = [word for word in content_words(rest) if not is_only or len(word) >= LONG_WORD]
     if not words or any(stems(rest) & stems(text) for result in named for text in _texts(result)):
         return None
     listed = ", ".join(code_span(word, limit=40) for word in words[:NAMED])

@@ -61,6 +61,11 @@ _AGAIN = re.compile(
 )
 
 
+_ASKS_ONE_THING = re.compile(
+    r"\A\W*(?:and )?(?:who|whose|which|where|what (?!did|does|about|is|was|happen)\w+)\b", re.IGNORECASE
+)
+
+
 def same_question(prompt: str, earlier: Sequence[Exchange]) -> bool:
     """Whether a report was asked for before with the same words, or the whole answer is asked for again."""
     words = _words_of(prompt)
@@ -179,6 +184,8 @@ def course_of(question: str, language: str, known: Known, earlier: Sequence[Exch
     may_keep = refers_back or (ask is None and not is_interrogative(question) and not is_polar(question))
     if may_keep and (kept := _kept(question, language, known, earlier)) is not None:
         return Course(way=Way.REPLY, reply=kept)
+    if ask is not None and ask.kind is AskKind.ABOUT and (is_polar(question) or _ASKS_ONE_THING.match(question)):
+        return Course(way=Way.PLAN)  # what is known about a name does not answer what is asked about it
     if isinstance(ask, Ask):
         return Course(way=Way.REPLY, reply=reply_to(ask, Scene(known=known)), ask=ask)
     if _is_ordinal(question, language, known):

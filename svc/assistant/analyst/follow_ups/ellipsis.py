@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from svc.assistant.analyst.follow_ups.known import Known
+from svc.assistant.analyst.follow_ups.pronouns import asks_for_deeds
 from svc.assistant.analyst.plan import question_of
 from svc.assistant.analyst.questions.things import things_in
 from svc.assistant.turn import Exchange
@@ -46,6 +47,11 @@ def completed(question: str, known: Known, earlier: Sequence[Exchange]) -> str:
     """The question in full; unchanged if it leaves out nothing, or if what it leaves out is not clear."""
     if len(question) <= MAX_CHARS and (meant := _THAT.search(question)) is not None and earlier:
         return _with_meant(question, meant, known, earlier[-1])
+    is_deed = asks_for_deeds(question)
+    if len(question) <= MAX_CHARS and not is_deed and (meant := _pronoun(question, earlier)) is not None:
+        return _with_meant(question, meant, known, earlier[-1])
+    if earlier and _BARE.match(question):
+        return _of_named(question, dict(_values(known)), earlier[-1])
     match = _AND.match(question)
     before = _question_before(earlier)
     if match is None or not before or len(question) > MAX_CHARS:
@@ -73,21 +79,58 @@ _THAT = re.compile(
     r"|(?P<host>host|machine|computer|server|box))\b(?! (?:is|was) )",
     re.IGNORECASE,
 )
+_BARE = re.compile(
+    r"\A\W*(?:and )?(?:which|what) (?:users?|accounts?|hosts?|machines?|ips?|address(?:es)?|process(?:es)?|commands?"
+    r"|files?|countr(?:y|ies)|ports?)\W*\Z|\A\W*(?:and )?(?:who|by whom)\W*\Z",
+    re.IGNORECASE,
+)
+"""A question for a column alone: of the records that the question before it is about."""
+
+
+def _of_named(question: str, values: dict[str, str], before: Exchange) -> str:
+    """The question about the only value that the question before it names."""
+    words = _words(question_of(before.prompt)[:MAX_CHARS])
+    named = {word.lower(): word for word in words if _sort_of(word.lower(), values) or re.search(r"\w\d|\d\w", word)}
+    return f"{question.rstrip(' ?.!')} on {next(iter(named.values()))}?" if len(named) == 1 else question
+
+
+_PERSON = re.compile(
+    r"\b(?P<owner>his|their|her(?= (?!and\b|or\b|in\b|on\b|at\b|to\b|from\b|with\b|by\b)[a-z]))\b"
+    r"|\b(?P<account>he|she|him|her|they|them)\b",
+    re.IGNORECASE,
+)
+_IT = re.compile(r"\b(?P<any>it)\b(?! (?:is|was|happen\w*|begin|start) (?!and\b))", re.IGNORECASE)
+_NAMED_ALONE = re.compile(r"\A\W*(?:and |what about |how about )?(?P<name>[\w.@:\\-]{1,80})\W*\Z", re.IGNORECASE)
+
+
+def _pronoun(question: str, earlier: Sequence[Exchange]) -> re.Match[str] | None:
+    """The pronoun of a question for what the question before it names; "it" only if that names nothing else."""
+    if not earlier:
+        return None
+    is_alone = _NAMED_ALONE.match(question_of(earlier[-1].prompt)[:MAX_CHARS]) is not None
+    return _PERSON.search(question) or (_IT.search(question) if is_alone else None)
+
+
 _BOLD = re.compile(r"\*\*(?P<text>[^*]{1,600})\*\*")
 
 
 def _with_meant(question: str, match: re.Match[str], known: Known, before: Exchange) -> str:
     """The question with the only value of its sort that the question before, or else its answer, names."""
-    sort = next(name for name, held in match.groupdict().items() if held)
+    group = next(name for name, held in match.groupdict().items() if held)
+    sort, ending = ("account", "'s") if group == "owner" else (group, "")
     values = dict(_values(known))
     bold = _BOLD.search(before.answer)
     told = re.sub(r"\\?\[\\?\.\\?\]", ".", bold["text"] if bold is not None else "")
     for text in (question_of(before.prompt)[:MAX_CHARS], told):
-        named = {word.lower(): word for word in _words(text) if _sort_of(word.lower(), values) == sort}
+        sorts = ((word, _sort_of(word.lower(), values)) for word in _words(text))
+        named = {word.lower(): word for word, of in sorts if of == sort or (sort == "any" and of)}
         if len(named) == 1:
-            return f"{question[: match.start()]}{next(iter(named.values()))}{question[match.end() :]}"
+            return f"{question[: match.start()]}{next(iter(named.values()))}{ending}{question[match.end() :]}"
         if named:
             return question
+    alone = _NAMED_ALONE.match(question_of(before.prompt)[:MAX_CHARS])
+    if alone is not None and sort in ("any", "account"):
+        return f"{question[: match.start()]}{alone['name']}{ending}{question[match.end() :]}"
     return question
 
 

@@ -19,6 +19,8 @@ from svc.assistant.analyst.follow_ups.scene import Scene, ShortAnswer
 from svc.assistant.analyst.follow_ups.wording import bulleted
 from svc.assistant.analyst.particulars import answered, general, matchable_rules, names_in, of_behaviour, of_name
 from svc.assistant.analyst.plan import BY_WORDS, Plan
+from svc.assistant.analyst.questions.conditions import CONDITIONS
+from svc.assistant.analyst.questions.following import FOLLOWING
 from svc.assistant.analyst.questions.record_questions import RECORDS
 from svc.assistant.analyst.questions.things import about
 from svc.assistant.findings import AnyFinding
@@ -56,14 +58,18 @@ def lacks_disabled(plan: Plan, known: Known, *, is_answered: bool) -> bool:
 
 
 def without_known(plan: Plan, known: Known) -> Plan:
-    """The plan without the tools that have read the evidence: their report is known."""
+    """The plan without the tools that have read the evidence: their report is known, but not each of the records."""
     ran = skills_that_ran(known)
-    asked = [
+    kept = [
         one
         for one in plan.skills
-        if one.reason.startswith(BY_WORDS) or any(RECORDS in call.options for call in one.calls)
+        if any({CONDITIONS, FOLLOWING} & call.options.keys() for call in one.calls)
+        or (
+            (one.reason.startswith(BY_WORDS) or any(RECORDS in call.options for call in one.calls))
+            and not {one.skill.name, one.skill.title} & ran
+        )
     ]
-    skills = tuple(one for one in asked if not {one.skill.name, one.skill.title} & ran)
+    skills = tuple(kept)
     return msgspec.structs.replace(plan, skills=skills)
 
 

@@ -6,15 +6,21 @@ import re
 
 from svc.assistant.analyst.follow_ups.known import Known
 from svc.assistant.analyst.questions.things import SUMMARIES
-from svc.assistant.findings import Severity, columns
+from svc.assistant.findings import Severity, columns, with_facts
+from svc.assistant.skills.logins.findings import AuthSuccess
 
 _NOTABLE = (Severity.CRITICAL, Severity.HIGH, Severity.MEDIUM)
 _DID = re.compile(
     r"\bwhat (?:else )?(?:did|has) (?:he|she|they|(?:the |that |this )?(?:attacker|intruder|user|account|guy|person))"
-    r" (?:then )?(?:do|done)(?: (?:next|then|after(?:wards?| that| logging in| the login)?|later))?",
+    r" (?:then )?(?:do|done)(?: (?P<next>next|then|after(?:wards?| that| logging in| the login)?|later))?",
     re.IGNORECASE,
 )
 _FIELDS = ("account", "identity", "user")
+
+
+def asks_for_deeds(question: str) -> bool:
+    """Whether a question asks what somebody did whom it names by a pronoun."""
+    return _DID.search(question) is not None
 
 
 def with_person(question: str, known: Known) -> str:
@@ -22,10 +28,18 @@ def with_person(question: str, known: Known) -> str:
     match = _DID.search(question)
     if match is None:
         return question
-    named = _accounts(known, notable=True) or _accounts(known, notable=False)
+    named = _logged_in(known) if match["next"] else []
+    named = named or _accounts(known, notable=True) or _accounts(known, notable=False)
     if len(named) != 1:
         return question
-    return f"{question[: match.start()]}what did {named[0]} do{question[match.end() :]}"
+    later = " after logging in" if match["next"] else ""
+    return f"{question[: match.start()]}what did {named[0]} do{later}{question[match.end() :]}"
+
+
+def _logged_in(known: Known) -> list[str]:
+    """The accounts that logged in remotely, by the latest answer: after that, something can be done."""
+    found = [one.facts.account for one in with_facts(known.latest or known.findings, AuthSuccess) if one.facts.account]
+    return list(dict.fromkeys(found))
 
 
 def _accounts(known: Known, *, notable: bool) -> list[str]:

@@ -543,8 +543,12 @@ def _qualifies(finding: AnyFinding, qualifier: str) -> bool:
 def items_of(
     noun: Noun, findings: Sequence[AnyFinding], names: Sequence[str] = ()
 ) -> list[tuple[str, list[NamedThing]]]:
-    """The things of a list in its order: those of the worst findings first, then those with the largest figures."""
+    """The things of a list in its order: those of the worst findings first, then those with the largest figures.
+
+    ``names``: of what they are. A finding that sums up a log lists things of others, too.
+    """
     order = list(Severity)
+    findings = [one for one in findings if not (names and one.kind in SUMMARIES)]
     found = [
         (value, things)
         for value, things in things_of(findings, noun).items()

@@ -33,9 +33,14 @@ from svc.assistant.analyst.follow_ups.wording import bulleted, listed
 from svc.assistant.analyst.format_types import AnswerFormat, RequestedFormat
 from svc.assistant.analyst.plan import EVENTS, PROMPT, Plan, PlannedSkill, Question, question_of
 from svc.assistant.analyst.questions.chosen_answers import chosen_answer
+from svc.assistant.analyst.questions.demands import relation_in
+from svc.assistant.analyst.questions.following import following_question
 from svc.assistant.analyst.questions.places import place_answer
 from svc.assistant.analyst.questions.record_answers import record_answer
 from svc.assistant.analyst.questions.record_questions import RECORDS
+from svc.assistant.analyst.questions.spans.answers import span_answer
+from svc.assistant.analyst.questions.spans.reading import span_of
+from svc.assistant.analyst.questions.spans.relative import relative_answer, relative_of
 from svc.assistant.analyst.questions.states import is_negated
 from svc.assistant.analyst.questions.things import SUMMARIES, about
 from svc.assistant.analyst.questions.time_words import says_when
@@ -53,7 +58,7 @@ from svc.assistant.workers.pool import Job, Workers
 from svc.assistant.workers.threads import in_thread
 from svc.messages import AnswerStatus, State
 from svc.untrusted.characters import on_one_line
-from svc.untrusted.markup import code_span, plural
+from svc.untrusted.markup import code_span, escape, plural
 
 MAX_SEARCHED = 1_000  # files of one question
 
@@ -96,6 +101,8 @@ async def further_question(turn: Turn, requested: RequestedFormat, tools: Tools)
     named = await in_thread(completed, await in_thread(with_person, question, known), known, turn.history)
     if named != question:
         requested, question = requested.with_prompt(named), named
+    if not is_form and any(read(question) is not None for read in (span_of, relative_of, following_question)):
+        return FurtherQuestion(known=known, course=Course(way=Way.TASK), prompt=requested.prompt)
     course = await in_thread(_course, question, turn, known)
     if is_form:
         is_whole = not question.strip() or (course.ask is not None and course.ask.kind is AskKind.SUMMARY)
@@ -105,6 +112,10 @@ async def further_question(turn: Turn, requested: RequestedFormat, tools: Tools)
         _, plan = await tools.plan(turn, requested.prompt)
         if lacks_disabled(plan, known, is_answered=is_answered):
             return FurtherQuestion(known=known, course=Course(way=Way.TASK))
+    if course.ask is not None and course.ask.kind is AskKind.LIST and course.ask.names and not is_form:
+        asked, _ = await tools.plan(turn, requested.prompt)  # a finding that names a thing also names what is not of it
+        if RECORDS in asked.options and EVENTS in skills_that_ran(known):
+            return FurtherQuestion(known=known, course=Course(way=Way.RECORDS, reply=course.reply), prompt=question)
     if course.way is Way.PLAN or (course.reply is not None and course.reply.status is AnswerStatus.NOT_ANSWERED):
         asked, plan = await tools.plan(turn, requested.prompt)
         if RECORDS in asked.options and EVENTS in skills_that_ran(known):
@@ -124,6 +135,9 @@ _LISTS = (AskKind.LIST, AskKind.HOW_MANY, AskKind.MOST)
 
 
 def _course(question: str, turn: Turn, known: Known) -> Course:
+    if (words := relation_in(question)) and not is_negated(question):
+        reply = cannot_tell(question, f"“{escape(words)}” could not be applied to what is known")
+        return Course(way=Way.PLAN, reply=reply)
     return course_of(question, turn.language, known, turn.history)
 
 
@@ -284,10 +298,8 @@ async def _records(turn: Turn, further: FurtherQuestion, tools: Tools) -> AsyncG
                 found += outcome.findings
             else:
                 yield outcome
-    answers = [
-        chosen_answer(one.text, found) or place_answer(one.text, found) or record_answer(one.text, found)
-        for one in plan.clauses
-    ]
+    ways = (span_answer, relative_answer, chosen_answer, place_answer, record_answer)
+    answers = [next(filter(None, (way(one.text, found) for way in ways)), None) for one in plan.clauses]
     said = [one for one in answers if one is not None]
     assert further.course.reply is not None
     if not said:

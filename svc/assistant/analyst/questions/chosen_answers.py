@@ -77,6 +77,8 @@ def chosen_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, boo
     if asked.measure and not any(one.facts.is_measured for one in mine):
         what = "a duration" if asked.measure == "seconds" else "a number of bytes"
         return _cannot(clause, f"no record states {what} ({_read(mine)})"), False
+    if asked.equals is not None and not any(one.facts.stated for one in mine):
+        return _cannot(clause, f"no record states a {escape(asked.equals[0])} ({_read(mine)})"), False
     answer = next(answer for is_asked, answer in _ANSWERS if is_asked(clause, asked))
     text, is_told = answer(clause, asked, mine)
     return text + _sums(mine), is_told
@@ -172,6 +174,75 @@ def _ends(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, boo
     return f"{'; '.join(parts)} ({_things(total, asked)}{_criterion(asked, found)}; {_read(found)}).", True
 
 
+def _nth(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, bool]:
+    """The second, third, … record or different value, by time."""
+    held = sorted(
+        (time, label, evidence)
+        for one in found
+        for time, label, evidence in zip(one.facts.times, one.facts.labels, one.evidence, strict=True)
+    )
+    if asked.distinct:
+        held = list({label: (time, label, evidence) for time, label, evidence in reversed(held)}.values())[::-1]
+    things = (
+        _many(len(held), asked.distinct) if asked.distinct else _things(sum(one.facts.count for one in found), asked)
+    )
+    if len(held) < asked.rank:
+        return f"**There is none:** {things}{_criterion(asked, found)} with a time ({_read(found)}).", True
+    time, label, evidence = held[asked.rank - 1]
+    what = f"{escape(asked.distinct)} {_value(label)}, " if asked.distinct else ""
+    excerpt = code_span(defang_text(evidence.excerpt), limit=EXCERPT_CHARS)
+    return (
+        f"**Number {asked.rank}: {what}{_time(time)}**, {place_words(evidence)}: {excerpt} "
+        f"({things}{_criterion(asked, found)}; {_read(found)})."
+    ), True
+
+
+def _of_two_outcomes(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, bool]:
+    """The values with records of one outcome that have, or have not, records of another."""
+    sort, outcome = asked.other or ("", "")
+    what = next((name for name in asked.columns if name != AT_HOST and _named(found, name)), "")
+    if not what:
+        if not any(one.facts.outcomes or one.facts.second for one in found):
+            return _cannot(clause, f"no record states an outcome ({_read(found)})"), False
+        return f"**None:** {_none(asked, found)}.", True
+    first, second = _named(found, what), _named(found, what, "second")
+    kept = [(value, count) for value, count in first.most_common() if (value in second) is (sort == "also")]
+    words = {"also": f"also has one that was {outcome}", "without": f"has none that was {outcome}"}
+    about = words.get(sort, "has none of another outcome")
+    order = " Which of the two came first was not compared." if sort == "also" else ""
+    records = f"records{_criterion(asked, found)}"
+    if not kept:
+        return f"**None:** of {_many(len(first), what)} with {records}, none {about} ({_read(found)}).", True
+    lead = f"**{escape(what)}: {_listed(kept, len(kept))}**, of {len(first):,} with {records}; each {about}"
+    return f"{lead} ({_read(found)}).{order}{_cut(found)}", True
+
+
+def _often(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, bool]:
+    """The values that enough records have or, with ``spread``, that have enough different values of another column."""
+    what = next((name for name in asked.columns if name != AT_HOST and _named(found, name)), "")
+    other = next(iter(asked.spread), "")
+    if not what or (other and not any(one.facts.pairs for one in found)):
+        return _cannot(
+            clause, f"no record states a value for {escape(other or 'what is asked for')} ({_read(found)})"
+        ), False
+    counts = _named(found, what)
+    spreads: dict[str, set[str]] = {}
+    for pair in (pair for one in found for pair in one.facts.pairs):
+        spreads.setdefault(pair.what, set()).add(pair.value)
+    number = {value: len(spreads.get(value, ())) if other else count for value, count in counts.items()}
+    kept = [value for value, count in sorted(number.items(), key=lambda one: -one[1]) if count >= asked.least]
+    noun = f"different values of {escape(other)}" if other else "records"
+    about = f"at least {asked.least:,} {noun}{_criterion(asked, found)}; {_read(found)}"
+    if not kept:
+        return f"**None** of {_many(len(counts), what)} has {about}.", True
+    shown = "; ".join(
+        f"{_value(value)} ({', '.join(map(_value, sorted(spreads[value])[:SHOWN])) if other else f'{number[value]:,}'})"
+        for value in kept[:SHOWN]
+    )
+    more = f" and {len(kept) - SHOWN:,} more" if len(kept) > SHOWN else ""
+    return f"**{escape(what)}: {shown}**{more} of {len(counts):,} ({about}).{_cut(found)}", True
+
+
 def _counted(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, bool]:
     """How many records there are, or how many different values they have."""
     total = sum(one.facts.count for one in found)
@@ -245,6 +316,9 @@ _ANSWERS: tuple[
     ...,
 ] = (
     (lambda _, asked: asked.is_complement, _complement),
+    (lambda _, asked: asked.least, _often),
+    (lambda _, asked: asked.other, _of_two_outcomes),
+    (lambda _, asked: asked.rank, _nth),
     (lambda clause, asked: asked.logins and takes_for_granted(clause), _granted),
     (lambda _, asked: asked.per, _per_time),
     (lambda _, asked: asked.ends, _ends),
@@ -286,7 +360,7 @@ def _across(clause: str, asked: RecordConditions, found: _Found) -> tuple[str, b
 def _named(found: _Found, what: str, field: str = "values") -> Counter[str]:
     counts: Counter[str] = Counter()
     for one in found:
-        held: list[RecordValue] = one.facts.others if field == "others" else one.facts.values
+        held: list[RecordValue] = getattr(one.facts, field)
         for value in held:
             if value.what == what:
                 counts[value.value] += value.count
@@ -302,6 +376,12 @@ def _criterion(asked: RecordConditions, found: _Found) -> str:
         parts.append(f"that {'were' if asked.outcome != 'failed' else ''} {asked.outcome}".replace("  ", " "))
     if asked.is_complement and asked.logins:
         parts.append(f"of {_LOGINS[asked.logins][1]}")
+    if asked.equals is not None:
+        stated: Counter[str] = Counter()
+        for one in found:
+            stated.update({value.value: value.count for value in one.facts.stated})
+        others = ", ".join(f"{_value(value)} {count:,}" for value, count in stated.most_common(SHOWN))
+        parts.append(f"with {escape(asked.equals[0])} {_value(asked.equals[2])} (stated are {others})")
     if asked.ports:
         parts.append(f"with port {', '.join(map(_value, asked.ports))}")
     if asked.measure:

@@ -21,6 +21,11 @@ from svc.untrusted.markup import code_span, plural
 
 _BETWEEN = re.compile(r"\b(?:vs\.?|versus|compared (?:to|with)|than|and how many (?:did|does|has))\s", re.IGNORECASE)
 _MORE = re.compile(r"\b(more|less|fewer|larger|bigger|smaller)\b[^?]{0,40}\bthan\b", re.IGNORECASE)
+_WHICH_OF = re.compile(
+    r"\A\W*(?:and )?(?:who|which|what)\b(?P<asked>[^?]{0,60}\b(?P<more>more|less|fewer|most|least)\b[^?]{0,40}?)[,:;]"
+    r" ?(?P<one>[\w$@\\:.-]{2,60}) or (?P<other>[\w$@\\:.-]{2,60})\W*\Z",
+    re.IGNORECASE,
+)
 _BYTES = re.compile(r"\b(?:send|sent|upload\w*|transfer\w*|receiv\w*|download\w*|bytes|data|traffic)\b", re.IGNORECASE)
 _RECEIVES = re.compile(r"\b(?:receiv\w*|download\w*)\b", re.IGNORECASE)
 _FAILED = re.compile(r"\bfail\w*", re.IGNORECASE)
@@ -45,7 +50,7 @@ class Comparison(msgspec.Struct, frozen=True):
     second: str
     measure: str
     asks_more: str = ""
-    """``more`` or ``less``, if it asks whether the first is so."""
+    """``more`` or ``less``, if it asks whether the first is so; ``which``, if it asks which of them has more."""
 
     @property
     def sides(self) -> tuple[str, str]:
@@ -55,6 +60,10 @@ class Comparison(msgspec.Struct, frozen=True):
 
 def comparison_of(clause: str) -> Comparison | None:
     """What a clause compares; None if it compares no two values."""
+    if (either := _WHICH_OF.match(clause)) is not None:
+        of_what = f"{either['asked']} ".lower()
+        names = tuple(either[name].strip(".:,").lower() for name in ("one", "other"))
+        return Comparison(names[0], names[1], _measure(of_what), "which")
     match = _BETWEEN.search(f"{clause} ")
     if match is None or (match[0].strip().lower() == "than" and not _MORE.search(clause)):
         return None
@@ -63,11 +72,17 @@ def comparison_of(clause: str) -> Comparison | None:
         return None
     more = _MORE.search(clause)
     asks = "" if more is None else "less" if more[1].lower() in ("less", "fewer", "smaller") else "more"
-    measure = "failures" if _FAILED.search(clause) else "records"
-    if _BYTES.search(clause) and measure == "records":
-        measure = "received" if _RECEIVES.search(clause) else "sent"
+    measure = _measure(clause)
     first = next((one for one in left if re.search(r"[\d@\\.]", one)), left[0])
     return Comparison(first, right[0], measure, asks)
+
+
+def _measure(clause: str) -> str:
+    if _FAILED.search(clause):
+        return "failures"
+    if _BYTES.search(clause):
+        return "received" if _RECEIVES.search(clause) else "sent"
+    return "records"
 
 
 def _named(text: str) -> list[str]:
@@ -108,6 +123,9 @@ def comparison_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str,
 def _lead(asked: Comparison, figures: Sequence[int]) -> str:
     if not asked.asks_more:
         return ""
+    if asked.asks_more == "which":
+        most = asked.first if figures[0] > figures[1] else asked.second
+        return "The same: " if figures[0] == figures[1] else f"{_value(most)} has more: "
     is_so = figures[0] > figures[1] if asked.asks_more == "more" else figures[0] < figures[1]
     return "Yes: " if is_so else "No: "
 

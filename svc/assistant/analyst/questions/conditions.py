@@ -10,11 +10,25 @@ from collections.abc import Sequence
 
 import msgspec
 
+from svc.assistant.analyst.questions.comparisons import comparison_of
+from svc.assistant.analyst.questions.demands import (
+    equal_in,
+    equal_of,
+    least_of,
+    often_in,
+    only_in,
+    other_in,
+    rank_in,
+    rank_of,
+    relation_in,
+    spread_in,
+)
 from svc.assistant.analyst.questions.record_questions import (
     COUNT,
     OUTCOME_LET,
     OUTCOME_STOPPED,
     asks_success,
+    column_names,
     columns_named,
     columns_of,
     fails,
@@ -112,6 +126,22 @@ _ENDS = re.compile(
     rf" {_NOUNS}\b",
     re.IGNORECASE,
 )
+_DONE = (
+    r"(?:ran|run|executed|started|launched|happened|occurred|came|logged (?:in|on)|signed in|failed|connected|visited"
+    r"|downloaded|blocked|denied|allowed|hit|seen|accessed|created|deleted|changed|used|called|queried|got in|did|do)"
+)
+_DONE_FIRST = re.compile(
+    rf"\b{_DONE}(?: [\w.@:\\-]{{1,60}}){{0,2}}? (?P<end>first|last)\b"
+    r"(?=\W*\Z| (?:and|on|in|at|from|by|to|as|via|for|of)\b)"
+    r"|\bwho (?:was )?(?P<end3>first|last)\b(?! seen)"
+    r"|\b(?P<end2>first|last|latest|earliest) (?:thing|process|program|command|host|machine|user|account|ip|address"
+    r"|source|device|file|change|action|domain|site)\b",
+    re.IGNORECASE,
+)
+_ASKED_FIRST = re.compile(r"\A\W*(?:and )?(?P<noun>who|(?:which|what) \w{3,20})\b", re.IGNORECASE)
+_OTHER_END = re.compile(r"\band (?:which |who |what |the )?(?:first|last)\W*\Z", re.IGNORECASE)
+_DEED = re.compile(r"\b(?:did|do|does|happened|occurred|came|things?)\b", re.IGNORECASE)
+"""Asks for a record, whichever columns it has."""
 _PORT = re.compile(r"\bports? (?P<port>\d{1,5})\b", re.IGNORECASE)
 _BOTH = re.compile(
     r"\b(?:in|on|across) (?:both|all|each|every|several|more than one|multiple|the two|two)(?: of)?(?: the| these)?"
@@ -173,7 +203,7 @@ _DURATION = re.compile(r"\W*(?:and )?how (?:long|much time)\b", re.IGNORECASE)
 _FILLING = re.compile(
     r"\b(?:what happened|what(?: was|'s| is)? (?:happening|going on|logged|recorded)|how many|counts?|number of|in utc"
     r"|just|only|most|time of|when was|everything|more|fewer|less|busier|worse|list|different|distinct|unique"
-    r"|successfully|by failures?|by count|by number|events?|records?|entries|rows?|lines?)\b",
+    r"|successfully|things?|by failures?|by count|by number|events?|records?|entries|rows?|lines?)\b",
     re.IGNORECASE,
 )
 
@@ -182,8 +212,32 @@ def is_strict(asked: RecordConditions) -> bool:
     """Whether an answer that leaves a condition out would be another one; else it only names logins more exactly."""
     return bool(
         asked.excluded or asked.is_complement or asked.days or asked.ports or asked.measure or asked.per or asked.top
-        or asked.ends or asked.place or asked.is_grouped or not asked.logins
+        or asked.ends or asked.place or asked.is_grouped or asked.equals or asked.least or asked.rank or asked.other
+        or not asked.logins
     )  # fmt: skip
+
+
+def demands_in(clause: str) -> str:
+    """What a clause demands of records, in a few words; "" for what an ordinary answer states by itself."""
+    asked = conditions_of(clause)
+    if asked is not None and (words := _demand_words(asked)):
+        return words
+    spread = spread_in(clause)
+    is_spread = spread is not None and not columns_named(spread["noun"]).keys().isdisjoint(column_names())
+    match = often_in(clause) or (spread if is_spread else None)
+    words = match[0] if match is not None else relation_in(clause)
+    return f"“{words}”" if words else ""
+
+
+def _demand_words(asked: RecordConditions) -> str:
+    demands = (
+        ("not", asked.is_complement), (f"without {', '.join(asked.excluded)}", asked.excluded),
+        (f"at least {asked.least}", asked.least), (f"number {asked.rank}", asked.rank),
+        (f"the {asked.ends}", asked.ends and asked.needs_value), (f"{asked.measure} limit", asked.measure),
+        (f"per {asked.per}", asked.per), (f"the top {asked.top}", asked.top),
+        ("only" if asked.other is not None and asked.other[0] == "only" else "a second outcome", asked.other),
+    )  # fmt: skip
+    return ", ".join(f"“{words}”" for words, is_asked in demands if is_asked)
 
 
 def takes_for_granted(clause: str) -> bool:
@@ -193,11 +247,48 @@ def takes_for_granted(clause: str) -> bool:
 
 def conditions_of(clause: str) -> RecordConditions | None:
     """The conditions of a clause; None if it has none that its ordinary answer would leave out."""
-    if len(clause) > MAX_CLAUSE_CHARS or measured_by(clause) or _DURATION.match(clause):
+    if len(clause) > MAX_CLAUSE_CHARS or measured_by(clause) or _DURATION.match(clause) or comparison_of(clause):
         return None
     read = _ClauseReader(clause)
     found = read.conditions()
     return found if found is not None and read.is_conditioned(found) else None
+
+
+def side_conditions(text: str) -> RecordConditions:
+    """The records that a few words mean of which the time is asked for: "the first failed login of root"."""
+    ends = ""
+    if (match := _END.search(text)) is not None:
+        ends = "last" if match["last"] else "first"
+        text = f"{text[: match.start()]} {text[match.end() :]}"
+    read = _ClauseReader(_OF_SIDES.sub(" ", text)).conditions() or RecordConditions()
+    return RecordConditions(
+        words=read.words,
+        logins="accepted" if read.logins == "any" else read.logins,
+        outcome=read.outcome,
+        days=read.days,
+        ports=read.ports,
+        ends=ends,
+        is_timed=True,
+    )
+
+
+def timed_conditions(clause: str) -> RecordConditions | None:
+    """The records that a part of a clause asks for, to be compared by their times; None if it names none."""
+    found = _ClauseReader(clause).conditions()
+    if found is None or found.is_complement or not (found.columns or found.logins or found.words):
+        return None
+    needs_value = bool(found.columns) and _DEED.search(clause) is None
+    return RecordConditions(
+        words=found.words, excluded=found.excluded, columns=found.columns, logins=found.logins, outcome=found.outcome,
+        ports=found.ports, equals=found.equals, needs_value=needs_value, is_timed=True,
+    )  # fmt: skip
+
+
+_END = re.compile(
+    r"\b(?:(?P<first>first|1st|initial|earliest)|(?P<last>last|final|latest|most recent))\b", re.IGNORECASE
+)
+_OF_SIDES = re.compile(r"\b(?:when|sessions?|activity|seen|recorded|occurrences?|time|able)\b", re.IGNORECASE)
+"""Words of the ends of a time that are in no record."""
 
 
 def conditioned(clauses: Sequence[str]) -> list[tuple[str, RecordConditions]]:
@@ -219,7 +310,9 @@ class _ClauseReader:
         self.days: list[str] = []
 
     def _take(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
-        match = pattern.search(self.rest)
+        return self._take_match(pattern.search(self.rest))
+
+    def _take_match(self, match: re.Match[str] | None) -> re.Match[str] | None:
         if match is not None:
             self.rest = f"{self.rest[: match.start()]} {self.rest[match.end() :]}"
         return match
@@ -227,14 +320,19 @@ class _ClauseReader:
     def conditions(self) -> RecordConditions | None:
         """Everything that the clause demands of records; None if it cannot be read."""
         place = self._place()
+        ranked = self._take_match(rank_in(self.rest)) if not measured_by(self.clause) else None
         limit, ports = self._take(_LIMIT), tuple(match["port"] for match in _PORT.finditer(self.rest))
         self.rest = _PORT.sub(" ", self.rest)
         self._read_days()
-        per, top, ends = self._take(_PER), self._take(_TOP), self._ends()
+        equals = equal_of(match) if (match := self._take_match(equal_in(self.rest))) is not None else None
+        least, owners, spread = self._often()
+        is_deed = _DEED.search(self.rest) is not None
+        per, top, ends = self._take(_PER), self._take(_TOP), self._ends() or ("first" if ranked is not None else "")
         groups = self._groups() if per is None else {}
+        other = self._other()
         excluded = self._excluded()
         most = self._most()
-        negated = None if excluded or _OUTCOME_NOT.search(self.rest) else _NOT.search(self.rest)
+        negated = None if excluded or other or _OUTCOME_NOT.search(self.rest) else _NOT.search(self.rest)
         if negated is not None:
             self.rest = f"{negated['subject'] or ''}{negated['actor'] or ''} {negated['rest']}"
         logins = self._logins(is_negated=negated is not None)
@@ -244,6 +342,8 @@ class _ClauseReader:
             columns = groups or self._columns(has_top=top is not None)
         if not columns and _PREMISE.match(self.clause):
             columns = columns_named("who")
+        columns = owners or columns | _ranked_column(ranked)
+        columns = {} if ends and is_deed else columns
         unit = limit["unit"].lower() if limit is not None else ""
         number = float(limit["number"]) * _UNITS[unit] if limit is not None else -1.0
         is_less = limit is not None and (limit["less"] or (limit["sign"] or "").startswith("<"))
@@ -265,6 +365,14 @@ class _ClauseReader:
             ends=ends,
             place=place,
             is_grouped=bool(groups),
+            equals=equals,
+            needs_value=bool(ends and columns),
+            rank=rank_of(ranked) if ranked is not None else 0,
+            distinct=next(iter(_ranked_column(ranked)), ""),
+            is_timed=ranked is not None,
+            least=least,
+            other=other,
+            spread=spread,
         )
 
     def is_conditioned(self, found: RecordConditions) -> bool:
@@ -273,8 +381,14 @@ class _ClauseReader:
             return bool(found.columns and (found.words or found.logins or found.ports))
         if found.excluded or (found.place and not found.place.startswith(IN_FILE)):
             return bool(found.columns or found.logins or _OF_ALERTS.search(self.clause))
+        if found.equals is not None:
+            return True
+        if found.other is not None:
+            return bool(found.columns and found.outcome)
+        if found.least:
+            return bool(found.columns)
         if found.ends:
-            return bool(found.words or found.logins)
+            return bool(found.words or found.logins or found.columns)
         if found.is_grouped or (_HAPPENED.search(self.clause) and window_of(self.clause)):
             return True
         if found.days or found.per:
@@ -292,6 +406,27 @@ class _ClauseReader:
             is_polar(self.clause) or _WHO.match(self.clause) is not None
         )
         return bool(found.measure or found.ports or (counts_logins and (found.words or found.columns)) or asks_login)
+
+    def _other(self) -> tuple[str, str] | None:
+        """A second outcome, which is taken out of the clause; "only allowed" leaves the outcome in it."""
+        if (match := only_in(self.rest)) is not None:
+            return "only", "allowed" if match["let"] else "blocked"
+        match = self._take_match(other_in(self.rest))
+        if match is None:
+            return None
+        return "without" if match["without"] else "also", "allowed" if match["let"] else "blocked"
+
+    def _often(self) -> tuple[int, dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+        """How often a value must be there; of which columns, and those whose different values count instead."""
+        match = spread_in(self.rest)
+        spread = columns_named(match["noun"]) if match is not None else {}
+        lead = _ASKED_FIRST.match(self.rest)
+        asked = columns_named(lead["noun"]) if lead is not None else {}
+        if match is not None and spread and asked and next(iter(spread)) not in asked:
+            self._take_match(match)
+            return least_of(match), asked, spread
+        match = often_in(self.rest)
+        return (least_of(match), {}, {}) if self._take_match(match) is not None and match is not None else (0, {}, {})
 
     def _most(self) -> re.Match[str] | None:
         """Who or what has the most of something that is counted; what is measured is asked for otherwise."""
@@ -314,7 +449,8 @@ class _ClauseReader:
                 self._take(_GROUP)
                 return {what: names}
         found = columns_named(match["noun"])
-        if not found or len(found) > MAX_GROUPED or match["noun"].lower() in found or _LOGIN.search(match["noun"]):
+        is_unknown = match["noun"].lower() in found.keys() - column_names()
+        if not found or len(found) > MAX_GROUPED or is_unknown or _LOGIN.search(match["noun"]):
             return {}  # "by failures" is no column
         self._take(_GROUP)
         return found
@@ -327,13 +463,14 @@ class _ClauseReader:
         return f"{IN_FILE}{file['file']}" if (file := self._take(_IN_FILE)) is not None else ""
 
     def _ends(self) -> str:
-        match = _ENDS.search(self.rest)
+        match = _ENDS.search(self.rest) or _DONE_FIRST.search(self.rest)
         if match is None:
             return ""
-        words = match["end"].lower()
-        start, stop = match.span("end")
+        name = next(name for name, words in match.groupdict().items() if words)
+        words = match[name].lower()
+        start, stop = match.span(name)
         self.rest = f"{self.rest[:start]} {self.rest[stop:]}"
-        if "and" in words.split():
+        if "and" in words.split() or _OTHER_END.search(self.rest[stop:]):
             return "both"
         return "last" if words in ("last", "latest", "most recent", "newest") else "first"
 
@@ -391,6 +528,14 @@ class _ClauseReader:
             rest = re.sub(r"\b(?:able to|why|how)\b", " ", rest)
             rest = _FAILED.sub(" ", _ACCEPTED.sub(" ", _LOGIN.sub(" ", rest)))
         return words_about(rest, columns)
+
+
+def _ranked_column(ranked: re.Match[str] | None) -> dict[str, tuple[str, ...]]:
+    """What an ordinal counts, if it is no record: the column of "the 2nd account"."""
+    noun = re.match(r" (?:different |new |other )?(\w+)", ranked.string[ranked.end() :]) if ranked is not None else None
+    if noun is None or re.fullmatch(_NOUNS, noun[1], re.IGNORECASE):
+        return {}
+    return dict(list(columns_named(noun[1]).items())[:1])
 
 
 _LOGIN_NOUN = re.compile(r"\b(?:log-?[io]ns?|sign-?ins?)\b", re.IGNORECASE)

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from svc.assistant.findings import AnyFinding, Finding, with_facts
+from svc.assistant.skills.asked.findings import ChosenRecords
 from svc.assistant.skills.events.activity_findings import ProductAlert
 from svc.untrusted.defang import defang_text
 from svc.untrusted.markup import code_span, plural
@@ -53,7 +54,8 @@ def level_answer(clause: str, findings: Sequence[AnyFinding]) -> str:
         return ""
     rated = with_facts(findings, ProductAlert)
     if (number := _NUMBERED.search(clause)) is not None:
-        return _of_number(clause, number[1], rated)
+        is_counted = any(one.facts.clause == clause for one in with_facts(findings, ChosenRecords))
+        return "" if is_counted else _of_number(clause, number[1], rated)
     alerts = [one for one in rated if _rank(one.facts.level) is not None]
     if not alerts:
         return ""

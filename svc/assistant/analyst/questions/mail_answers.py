@@ -44,7 +44,8 @@ _DONE = re.compile(
     re.IGNORECASE,
 )
 _TO = re.compile(
-    r"\bwho(?:m)? (?:was|is|did|were) [^?]{0,30}\b(?:sent to|addressed to|to)\b|\b(?:recipients?|receiv\w*)\b",
+    r"\bwho(?:m)? (?:was|is|did|were) [^?]{0,30}\b(?:sent to|addressed to|to)\b|\b(?:recipients?|receiv\w*)\b"
+    rf"|\bwho (?:else )?(?:got|gets|has) {_MAIL}|\bwho else (?:got|gets|received|was on)\b|\b(?:in |on )?cc\b",
     re.IGNORECASE,
 )
 _WHEN = re.compile(r"\bwhen (?:was|did) [^?]{0,30}\b(?:sent|arrive\w*|receiv\w*|deliver\w*|come)\b", re.IGNORECASE)
@@ -117,7 +118,18 @@ def _checks(clause: str, mail: Finding[MailVerdict], findings: Sequence[AnyFindi
     servers = sorted({one.server for one in mine if one.server})
     by = f", by {', '.join(map(_value, servers[:2]))}" if servers else ""
     caution = " A header that your own server did not write can be forged. A pass proves the domain, not good intent."
-    return f"**{'; '.join(told)}**{by}.{caution}", bool(mine)
+    lead = _verdict_first(mail) if _TRUSTS.search(clause) else ""
+    return f"{lead}**{'; '.join(told)}**{by}.{caution}", bool(mine)
+
+
+_TRUSTS = re.compile(r"\b(?:legit\w*|trust\w*|safe|genuine|real|ok(?:ay)?|clean|fine|harmless|benign)\b", re.IGNORECASE)
+
+
+def _verdict_first(mail: Finding[MailVerdict]) -> str:
+    """What the mail is rated as, for a question that takes a passed check for a proof of good intent."""
+    if mail.facts.nature:
+        return f"**No: rated {escape(mail.facts.nature)}** (score {mail.facts.score:g}). "
+    return "**Cannot tell** whether it is harmless: no check proves that, and nothing was found against it. "
 
 
 def _replies(clause: str, mail: Finding[MailVerdict], findings: Sequence[AnyFinding]) -> tuple[str, bool]:
@@ -147,10 +159,9 @@ def _done(clause: str, mail: Finding[MailVerdict], _findings: Sequence[AnyFindin
 def _recipient(clause: str, mail: Finding[MailVerdict], _findings: Sequence[AnyFinding]) -> tuple[str, bool]:
     if not mail.facts.to:
         return f"**Cannot tell** {code_span(clause, limit=160)}: the mail states no recipient.", False
-    return (
-        f"**To {_value(mail.facts.to)}**, by its header; others may have received it: ask the mail server's log.",
-        True,
-    )
+    copied = f", Cc {_value(mail.facts.cc)}" if mail.facts.cc else ""
+    others = "others may have received it: ask the mail server's log"
+    return f"**To {_value(mail.facts.to)}{copied}**, by its header; {others}.", True
 
 
 def _sent_at(clause: str, mail: Finding[MailVerdict], findings: Sequence[AnyFinding]) -> tuple[str, bool]:

@@ -17,7 +17,7 @@ from svc.assistant.analyst.questions.things import SUMMARIES
 from svc.assistant.analyst.questions.time_words import window_of
 from svc.assistant.findings import AnyFinding, columns, kind_of, with_facts
 from svc.assistant.skills.answer_parts import place_words
-from svc.assistant.skills.asked.findings import AskedRecords
+from svc.assistant.skills.asked.findings import AskedRecords, ChosenRecords, FollowingRecords
 from svc.assistant.skills.events.answer_tables import time_words
 from svc.assistant.skills.host_artefacts.findings import HostActivity, HostSummary
 from svc.assistant.spool import of_kind, worst_first
@@ -53,7 +53,8 @@ _LOGIN_KINDS = ("auth_success", "logon_success", "logon", "cloud_login")
 _STARTS, _ENDS = ("first", "time", "last"), ("last", "time", "first")
 _VALUE = re.compile(r"[\d@\\/:_.-]")
 _FOLLOWED = re.compile(r"\bfollowed by\b", re.IGNORECASE)  # of two things at once
-_NO_MOMENTS = SUMMARIES | {"beacon_search", "proxy_summary", *map(kind_of, (AskedRecords, HostSummary, HostActivity))}
+_OF_QUESTIONS = (AskedRecords, ChosenRecords, FollowingRecords, HostSummary, HostActivity)
+_NO_MOMENTS = SUMMARIES | {"beacon_search", "proxy_summary", *map(kind_of, _OF_QUESTIONS)}
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -64,7 +65,7 @@ class Order(msgspec.Struct, frozen=True):
     asked: str
 
 
-class _SideMoment(msgspec.Struct, frozen=True):
+class SideMoment(msgspec.Struct, frozen=True):
     """When a side happened, from the first to the last time, and what shows it, in Markdown."""
 
     start: str
@@ -100,7 +101,7 @@ def order_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, bool
     if order is None:
         return None
     quoted = code_span(clause, limit=160)
-    first, second = (_moment(side, findings) for side in (order.first, order.second))
+    first, second = (moment_of(side, findings) for side in (order.first, order.second))
     if first is None or second is None:
         missing = " or ".join(
             code_span(side, limit=80) for side, held in ((order.first, first), (order.second, second)) if held is None
@@ -123,15 +124,16 @@ def order_answer(clause: str, findings: Sequence[AnyFinding]) -> tuple[str, bool
     return f"{lead} {names}. {_both(first, second)}.", True
 
 
-def _both(first: _SideMoment, second: _SideMoment) -> str:
+def _both(first: SideMoment, second: SideMoment) -> str:
     return f"{first.shown[:1].upper()}{first.shown[1:]}; {second.shown}"
 
 
-def _moment(side: str, findings: Sequence[AnyFinding]) -> _SideMoment | None:
+def moment_of(side: str, findings: Sequence[AnyFinding]) -> SideMoment | None:
+    """When what the words of a side describe happened, by findings, records or rows; None if nothing is about them."""
     return _of_findings(side, findings) or _of_records(side, findings) or _of_rows(side, findings)
 
 
-def _of_rows(side: str, findings: Sequence[AnyFinding]) -> _SideMoment | None:
+def _of_rows(side: str, findings: Sequence[AnyFinding]) -> SideMoment | None:
     """By the rows of a host artefact that have all words of a side, of which one may name the kind of activity."""
     values, wanted = _values(side), stems(side)
     found: list[tuple[str, str]] = []
@@ -144,12 +146,12 @@ def _of_rows(side: str, findings: Sequence[AnyFinding]) -> _SideMoment | None:
     if not found:
         return None
     found.sort()
-    return _SideMoment(
+    return SideMoment(
         found[0][0], found[-1][0], f"{code_span(defang_text(found[0][1]), limit=120)} {_when(found[0][0])}"
     )
 
 
-def _of_findings(side: str, findings: Sequence[AnyFinding]) -> _SideMoment | None:
+def _of_findings(side: str, findings: Sequence[AnyFinding]) -> SideMoment | None:
     """By the findings that are about the words of a side, and hold all its values."""
     is_login = _LOGIN.search(side) is not None
     values, wanted = _values(side), stems(" ".join(_LOGIN.sub(" ", side).split()))
@@ -173,7 +175,7 @@ def _of_findings(side: str, findings: Sequence[AnyFinding]) -> _SideMoment | Non
     if not best or share < MIN_SHARE:
         return None
     best.sort(key=_start)
-    return _SideMoment(_start(best[0]), max(map(_end, best)), _named(best[0]))
+    return SideMoment(_start(best[0]), max(map(_end, best)), _named(best[0]))
 
 
 def _text(finding: AnyFinding) -> str:
@@ -199,7 +201,7 @@ def _named(finding: AnyFinding) -> str:
     return f"{code_span(defang_text(finding.title), limit=120)} {_when(_start(finding))}{place}"
 
 
-def _of_records(side: str, findings: Sequence[AnyFinding]) -> _SideMoment | None:
+def _of_records(side: str, findings: Sequence[AnyFinding]) -> SideMoment | None:
     """By the records with the words of a side, if these have all its values and most of its words."""
     held = with_facts(of_kind(findings, kind_of(AskedRecords)), AskedRecords)
     for one in held:
@@ -213,7 +215,7 @@ def _of_records(side: str, findings: Sequence[AnyFinding]) -> _SideMoment | None
         words = ", ".join(code_span(defang_text(word), limit=80) for word in facts.words)
         place = f", {place_words(one.evidence[0])}" if one.evidence else ""
         shown = f"{facts.count:,} of {facts.total:,} records with {words} {_when(facts.first)}{place}"
-        return _SideMoment(facts.first, facts.last or facts.first, shown)
+        return SideMoment(facts.first, facts.last or facts.first, shown)
     return None
 
 

@@ -130,13 +130,17 @@ def _no_record_has_both(clause: str, found: Sequence[Finding[AskedRecords]]) -> 
     subject = re.match(r"\W*(?:did|does|has|had) ([\w.@\\-]+)", clause, re.IGNORECASE)
     is_of_subject = subject is not None and subject[1].lower() in words
     is_named = any(map(_NAME.search, words)) or asks_outcome(clause) or is_of_subject
-    if len(words) != 2 or any(map(_NAME.search, absent)) or not is_named:
+    if len(words) != 2 or any(map(_NAME.search, absent)) or not is_named or _SEQUENCE.search(clause):
         return ""
     total = sum(one.facts.total for one in found)
     return (
         f"**No record has both** {_value(words[0])} and {_value(words[1])}, of {plural(total, 'record')} read; "
         f"{sum(one.facts.count for one in found):,} have one of them ({place_words(found[0].evidence[0])})."
     )
+
+
+_SEQUENCE = re.compile(r"\b(?:before|after|first|last|since|until|then)\b", re.IGNORECASE)
+"""Two things one after the other are in two records."""
 
 
 def targets_of(clause: str, findings: Sequence[AnyFinding]) -> str:
@@ -178,7 +182,8 @@ def _without_words(clause: str, found: Finding[AskedRecords], missing: Sequence[
     if not particular or WHEN.search(clause) or not (text := _values(clause, found)):
         return None
     words = ", ".join(map(_value, missing[:3]))
-    return f"{text} No record contains {words}: these are the values of all records.", False
+    lead = f"**Cannot tell** {code_span(clause, limit=160)}: no record contains {words}"
+    return f"{lead}. All records: {text.replace('**', '')}", False
 
 
 def _told(clause: str, found: Finding[AskedRecords]) -> str:
@@ -255,13 +260,14 @@ def _values(clause: str, found: Finding[AskedRecords]) -> str:
             )
             return f"{lead} ({_about(found)}). What they state: {'; '.join(parts)}.{when}"
     is_named_alone = all(one.value.lower() in facts.words for one in facts.values)
-    if missing and is_named_alone and not _WHO_IS.match(clause):
+    if missing and is_named_alone and (not _WHO_IS.match(clause) or _WHICH_PERSON.search(clause)):
         reason = f"{missing.strip()[:1].lower()}{missing.strip()[1:-1]}"
         return f"**Cannot tell** {code_span(clause, limit=160)}: {reason} ({_about(found)})."
     text = f"**{'; '.join(parts)}** ({_about(found)}).{when}{missing}{_not_limited(clause)}"
     return text if missing else text + _named_too(clause, found, text)
 
 
+_WHICH_PERSON = re.compile(r"\b(?:which|what) (?:\w+ )?(?:user|account|person|employee)s?\b", re.IGNORECASE)
 _FIRST_ASKED = re.compile(r"\W*(?:which|what) [\w-]+", re.IGNORECASE)
 
 
@@ -415,7 +421,7 @@ def _sums(facts: AskedRecords, unit: str) -> str:
 
 def _amount(_clause: str, found: Finding[AskedRecords]) -> str:
     facts = found.facts
-    if facts.largest and (sent := [one for one in facts.by_source if one.value.lower() in facts.words]):
+    if facts.largest and (sent := [one for one in facts.by_source if _is_named(one.value, facts.words)]):
         listed = "; ".join(f"{_value(one.value)} {plural(one.count, 'byte')}" for one in sent)
         return f"**Sent: {listed}** ({escape(facts.largest[0].columns)}; {_about(found)})."
     sums = [one for one in found.facts.amounts if not _SECONDS.search(one.value)]
@@ -427,11 +433,19 @@ def _amount(_clause: str, found: Finding[AskedRecords]) -> str:
     return f"**Bytes: {listed}**{names} ({_about(found)})."
 
 
-def _duration(_clause: str, found: Finding[AskedRecords]) -> str:
+def _is_named(address: str, words: Sequence[str]) -> bool:
+    """Whether words name an address, in full or by its last number: ".12"."""
+    return any(address.lower() == word or (word.isdigit() and address.endswith(f".{word}")) for word in words)
+
+
+def _duration(clause: str, found: Finding[AskedRecords]) -> str:
     stated = [one for one in found.facts.amounts if _SECONDS.search(one.value) and one.count]
     if not stated:
         facts = found.facts
-        return f"**{_span(facts)}** ({_about(found)}); no record states a duration." if facts.first else ""
+        if not facts.first:
+            return ""
+        lead = f"**Cannot tell** {code_span(clause, limit=160)}: no record states a duration"
+        return f"{lead}. Records: {_span(facts)[:1].lower()}{_span(facts)[1:]} ({_about(found)})."
     seconds = stated[0].count
     return f"**{seconds:,} seconds ({seconds / 3_600:.1f} hours)**, by {escape(stated[0].value)} ({_about(found)})."
 

@@ -52,6 +52,11 @@ def _names() -> dict[str, tuple[str, ...]]:
     return {one.what: tuple(one.names) for one in load("record_columns.toml", _RecordColumns, __package__).columns}
 
 
+def column_names() -> frozenset[str]:
+    """What the columns hold that questions can ask for."""
+    return frozenset(_names())
+
+
 @cache
 def _patterns() -> list[tuple[str, re.Pattern[str]]]:
     """The words of a question, by what they ask for."""

@@ -20,7 +20,7 @@ MAX_UNKNOWN = 1  # words, for each whole ``WORDS_FOR_UNKNOWN`` known ones: a nam
 WORDS_FOR_UNKNOWN = 3
 _VALUE = re.compile(
     r"[`'\"\u201c\u201e][^`'\"\u201c\u201d\u201e\n]{2,80}[`'\"\u201d\u201c]"
-    r"|[\w$@\\/:%+.#*-]{0,80}[\d@\\/_$][\w$@\\/:%+.#*-]{0,120}\w|[\w-]{1,80}\.\w[\w.-]{0,120}"
+    r"|[\w$@\\/:%+.#*-]{0,80}[\d@\\/_$](?:[\w$@\\/:%+.#*-]{0,120}\w)?|[\w-]{1,80}\.\w[\w.-]{0,120}"
     r"|[a-zA-Z]{0,40}[A-Z][a-zA-Z]{0,40}[A-Z][a-zA-Z]{0,40}|\d+"
 )
 _ASCII = re.compile(r"[A-Za-z][\w.@-]*")

@@ -17,6 +17,7 @@ from svc.assistant.sigma.event import Event, without_fields
 from svc.assistant.skills.asked.evidence import Place
 from svc.assistant.skills.asked.findings import ChosenRecords, RecordConditions, RecordValue
 from svc.assistant.skills.asked.largest import amount_of, source_of
+from svc.assistant.skills.asked.moments import FirstMoments, Moments
 from svc.assistant.skills.asked.records import STATES, HeldBy, RecordColumns, has_word, outcome_of, word_pattern
 from svc.untrusted.markup import plural
 
@@ -24,6 +25,9 @@ MAX_VALUES = 5_000  # different ones of a column; more are counted as cut
 SHOWN = 500
 MAX_SHOWN = 8  # records as evidence
 MAX_BUCKETS = 2_000
+MAX_STATED = 1_000
+HOST_OF_ACT = "at host"  # the name for the column of the host in a question who did something
+_EQUAL = "="  # in place of what a column holds: of the one that must have a value
 _STATUS = re.compile(r"(?:^|\.)(?:scstatus|statuscode|httpstatus|status|http\.status|responsestatus)$")
 _IS_STATUS = re.compile(r"[1-5]\d\d\Z")
 _IS_EVENT_ID = re.compile(r"\d{2,5}\Z")
@@ -35,11 +39,14 @@ _SUCCESS = re.compile(r"success|allow|accept|grant|^0$", re.IGNORECASE)
 class ChosenCollector:
     """Collects the records of one clause with conditions."""
 
-    def __init__(self, clause: str, conditions: RecordConditions) -> None:
+    def __init__(self, clause: str, conditions: RecordConditions, source: str = "") -> None:
+        """``source``: the name of the log; its words are of all of its records ("vpn" of ``vpn.csv``)."""
         self._clause, self._asked = clause, conditions
+        self._of_name = frozenset(conditions.words) & frozenset(re.findall(r"[a-z]{3,40}", source.lower()))
         self._words = [(word, word_pattern(word)) for word in conditions.words]
         self._excluded = [(word, word_pattern(word)) for word in conditions.excluded]
-        self._columns = RecordColumns(conditions.columns)
+        equal = {_EQUAL: conditions.equals[1]} if conditions.equals is not None else {}
+        self._columns = RecordColumns({**conditions.columns, **conditions.spread, **equal})
         self._total = self._count = self._left_out = self._logins = self._failed = self._measured = 0
         self._seen: set[str] = set()
         self._values: dict[str, Counter[str]] = {}
@@ -51,6 +58,10 @@ class ChosenCollector:
         self._first = self._last = ""
         self._ends: dict[str, Event] = {}
         self._shown: list[Event] = []
+        self._moments: Moments | FirstMoments = FirstMoments() if conditions.distinct else Moments()
+        self._stated: Counter[str] = Counter()
+        self._second: dict[str, Counter[str]] = {}
+        self._pairs: Counter[tuple[str, str]] = Counter()
 
     def add(self, event: Event, times: int = 1) -> None:
         """Count a record; ``times`` if it stands for several."""
@@ -59,7 +70,7 @@ class ChosenCollector:
         self._total += times
         layout = self._columns.of(event)
         text = "\n".join((*event.fields.values(), event.host, event.excerpt))
-        found = {word for word, pattern in self._words if _has(word, pattern, text, event, layout)}
+        found = {word for word, pattern in self._words if _has(word, pattern, text, event, layout)} | self._of_name
         self._seen |= found
         has_words = len(found) == len(self._words)
         chosen = has_words and self._fits(event, state, layout.named)
@@ -67,9 +78,18 @@ class ChosenCollector:
         if chosen and any(_has(word, pattern, text, event, layout) for word, pattern in self._excluded):
             self._left_out += times
             return
-        held = [(what, value) for what, names in layout.columns.items() for value in layout.values(event, what, names)]
-        if chosen:
+        held = [
+            (what, value)
+            for what, names in layout.columns.items()
+            if what in self._asked.columns
+            for value in layout.values(event, what, names)
+        ]
+        if chosen and not (self._asked.needs_value and not any(what != HOST_OF_ACT for what, _ in held)):
             self._choose(event, held, times)
+        if has_words and self._asked.other is not None and self._is_other(event, self._asked.other):
+            self._note(self._second, held, times)
+        elif chosen:
+            pass
         elif self._asked.is_complement or (state and state == self._asked.logins):
             self._note(self._others, held, times)
 
@@ -77,6 +97,8 @@ class ChosenCollector:
         """Whether a record fulfils every condition other than the words."""
         asked = self._asked
         if asked.logins and (not state or asked.logins not in ("any", state)):
+            return False
+        if asked.equals is not None and not self._is_equal(event, asked.equals[2]):
             return False
         if asked.outcome and outcome_of(event, self._columns.of(event)).partition(":")[0] not in STATES[asked.outcome]:
             return False
@@ -95,6 +117,20 @@ class ChosenCollector:
             self._sums[source] += amount
         return amount > asked.more if asked.more >= 0 else amount < asked.less
 
+    def _is_other(self, event: Event, other: tuple[str, str]) -> bool:
+        """Whether a record has the second outcome; one that states none has none."""
+        sort, outcome = other
+        stated = outcome_of(event, self._columns.of(event)).partition(":")[0]
+        return bool(stated) and (stated in STATES[outcome]) is not (sort == "only")
+
+    def _is_equal(self, event: Event, wanted: str) -> bool:
+        """Whether a record states the value that is asked for; what it states is counted."""
+        layout = self._columns.of(event)
+        stated = [event.fields[name] for name in layout.columns[_EQUAL] if event.fields[name]]
+        if stated and (stated[0] in self._stated or len(self._stated) < MAX_STATED):
+            self._stated[stated[0]] += 1
+        return wanted in stated
+
     def _choose(self, event: Event, held: Sequence[tuple[str, str]], times: int) -> None:
         self._count += times
         self._note(self._values, held, times)
@@ -103,12 +139,31 @@ class ChosenCollector:
                 self._buckets[bucket] += times
             else:
                 self._is_cut = True
-        if len(self._shown) < MAX_SHOWN:
+        if self._asked.spread:
+            self._pair(event, held)
+        if self._asked.is_timed:
+            stated = {what for what, _ in held}
+            named = (what for what in self._asked.columns if what in stated and what != HOST_OF_ACT)
+            wanted = self._asked.distinct or next(named, "")
+            labels = dict.fromkeys(value for what, value in held if what == wanted)
+            self._moments.add(event, ", ".join(list(labels)[:1] if self._asked.distinct else labels))
+        elif len(self._shown) < MAX_SHOWN:
             self._shown.append(without_fields(event))
         if event.time:
             self._place_in_time(event)
         if outcome := outcome_of(event, self._columns.of(event)):
             self._outcomes[outcome] += times
+
+    def _pair(self, event: Event, held: Sequence[tuple[str, str]]) -> None:
+        """Count the values that are asked for with those of the other columns."""
+        layout = self._columns.of(event)
+        others = [value for what in self._asked.spread for value in layout.values(event, what, layout.columns[what])]
+        for what, value in held:
+            for other in others if what == next(iter(self._asked.columns)) else ():
+                if (value, other) in self._pairs or len(self._pairs) < MAX_VALUES:
+                    self._pairs[value, other] += 1
+                else:
+                    self._is_cut = True
 
     def _place_in_time(self, event: Event) -> None:
         """Remember the first and the last time, and the records that have them if these are asked for."""
@@ -133,7 +188,12 @@ class ChosenCollector:
         """Yield what the chosen records hold; nothing of a log without a login if logins are asked for."""
         if not self._total or (self._asked.logins and not self._logins):
             return
-        chosen = [self._ends[end] for end in ("first", "last") if end in self._ends] or self._shown
+        timed = self._moments.labelled
+        chosen = (
+            [event for event, _ in timed]
+            or [self._ends[end] for end in ("first", "last") if end in self._ends]
+            or self._shown
+        )
         evidence: tuple[Evidence, ...] = tuple(place.evidence(event) for event in chosen)
         others = {
             what: Counter({value: n for value, n in each.items() if value not in self._values.get(what, {})})
@@ -160,6 +220,11 @@ class ChosenCollector:
             is_cut=self._is_cut or any(len(each) > SHOWN for each in (*self._values.values(), *others.values())),
             first=self._first or None,
             last=self._last or None,
+            times=[event.time for event, _ in timed],
+            labels=[label for _, label in timed],
+            stated=[RecordValue("stated", value, n) for value, n in self._stated.most_common(MAX_SHOWN)],
+            second=_ranked(self._second),
+            pairs=[RecordValue(value, other, n) for (value, other), n in sorted(self._pairs.items())],
         )
         yield Finding(
             title=f"{plural(self._count, 'record')} with what the question names",

@@ -82,7 +82,12 @@ class RecordConditions(msgspec.Struct, frozen=True, kw_only=True):
     ``more`` than or ``less`` than a number (negative: no such limit). ``per``: counted for each ``hour`` or ``day``.
     ``top``: only as many values. ``ends``: the first or the last record is asked for. ``place``: ``both`` for values of
     several inputs, ``in `` and the name of the only input that counts, or the name of the only input that has them.
-    ``is_grouped``: counted for each value of the columns.
+    ``is_grouped``: counted for each value of the columns. ``is_timed``: the times of the records are asked for.
+    ``equals``: a column must have this value: what it holds, the patterns of its names, the value. ``needs_value``:
+    only records with a value of ``columns``. ``rank``: the second, third, … record or, if ``distinct`` names what a
+    column holds, the second, third, … different value. ``least``: at least as many records must have a value or, with
+    ``spread``, as many different values of the columns that it names. ``other``: a second outcome that a value must
+    have in other records ("also"), must not have ("without"), or any but the first, which it must not have ("only").
     """
 
     words: tuple[str, ...] = ()
@@ -101,6 +106,14 @@ class RecordConditions(msgspec.Struct, frozen=True, kw_only=True):
     ends: str = ""
     place: str = ""
     is_grouped: bool = False
+    is_timed: bool = False
+    equals: tuple[str, tuple[str, ...], str] | None = None
+    needs_value: bool = False
+    rank: int = 0
+    distinct: str = ""
+    least: int = 0
+    spread: dict[str, tuple[str, ...]] = {}
+    other: tuple[str, str] | None = None
 
 
 class FollowingRecords(Facts, frozen=True, kw_only=True, tag="following_records"):
@@ -168,3 +181,13 @@ class ChosenRecords(Facts, frozen=True, kw_only=True, tag="chosen_records"):
     """Whether there are more different values than are listed."""
     first: str | None
     last: str | None
+    times: list[str]
+    """The times of the evidence in their order, if times are asked for: the earliest and the latest records."""
+    labels: list[str]
+    """For each of these times the values of the columns that are asked for, joined with commas."""
+    stated: list[RecordValue]
+    """What all records state in the column that must have a value."""
+    second: list[RecordValue]
+    """With ``other``, what the records with the second outcome hold."""
+    pairs: list[RecordValue]
+    """With ``spread``, each value with each different value of the other columns."""

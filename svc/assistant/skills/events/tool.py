@@ -83,7 +83,7 @@ def inspect(
     if log is None:
         yield Progress(text=f"reading {source}")
     found = reader_of(content)
-    collectors = _collectors(records, conditions, following)
+    collectors = _collectors(records, conditions, following, source)
     if found is None:
         yield from counted_rows(content, collectors, Place(source, has_records=False)) or _not_examined(content)
         return
@@ -112,12 +112,12 @@ def inspect(
 _Collectors = Sequence[AskedCollector | ChosenCollector | FollowingCollector]
 
 
-def _collectors(records: str, conditions: str, following: str) -> _Collectors:
+def _collectors(records: str, conditions: str, following: str, source: str) -> _Collectors:
     """What collects the records that the question is about."""
     asked = msgspec.json.decode(records, type=list[RecordQuestion]) if records else []
     return [
         *map(AskedCollector, asked),
-        *(ChosenCollector(clause, one) for clause, one in conditions_in(conditions)),
+        *(ChosenCollector(clause, one, source) for clause, one in conditions_in(conditions)),
         *map(FollowingCollector, following_in(following)),
     ]
 

@@ -54,6 +54,7 @@ class MailVerdict(Facts, frozen=True, kw_only=True, tag="mail_verdict"):
     """The address in From."""
     sender_name: str
     to: str
+    cc: str
     date: str
     """As written by the sender."""
     message_id: str

@@ -253,6 +253,7 @@ def _verdict(parsed: ParsedMail, judgement: Judgement, hops: list[Hop], locator:
             sender=parsed.sender.address.address,
             sender_name=parsed.sender.address.name,
             to=mail.first("To"),
+            cc=mail.first("Cc"),
             date=mail.first("Date"),
             message_id=mail.first("Message-ID"),
             is_list=parsed.is_list,

@@ -6,6 +6,7 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from itertools import islice, takewhile
 from pathlib import Path
 
@@ -13,10 +14,20 @@ from svc.assistant.turn import Exchange
 from svc.messages import MessageType
 from tests.support import host_files as made
 from tests.support.inline_analyst import ask
+from tests.svc.assistant.analyst.as_analysts_ask.made_small_hours import MADE as MADE_SMALL_HOURS
 from tests.svc.assistant.analyst.as_analysts_ask.made_varied import MADE
 
+SPLIT = ("nights", "small_hours")
 _RUN = r"Software\Microsoft\Windows\CurrentVersion\Run"
 _ASSIST = r"Software\Microsoft\Windows\CurrentVersion\Explorer\UserAssist\{CEBFF5CD-ACE2-4F4F-9178-9926F41749EA}\Count"
+
+
+class Weight(StrEnum):
+    """What an answer is worth to the person who asked."""
+
+    RIGHT = "right"
+    HONEST = "honest"
+    WRONG = "wrong"
 
 
 @dataclass(frozen=True)
@@ -83,15 +94,15 @@ def _firefox() -> bytes:
 
 _MADE: dict[str, Callable[[], bytes]] = {
     "userassist": _user_hive, "services": _system_hive, "prefetch": _prefetch, "wtmp": _wtmp, "chrome": _chrome,
-    "firefox": _firefox, **MADE,
+    "firefox": _firefox, **MADE, **MADE_SMALL_HOURS,
 }  # fmt: skip
 
 
 def pairs_of(half: str) -> Iterator[Pair]:
-    """The pairs of one of the sets, by the name of its file; of ``nights.toml`` those with an even or an odd index."""
-    is_split = half.endswith("_nights")
-    pairs = _listed("nights" if is_split else half)
-    yield from islice(pairs, ("open_nights", "held_nights").index(half), None, 2) if is_split else pairs
+    """The pairs of one of the sets, by the name of its file; of a file in ``SPLIT`` those with an even or odd index."""
+    side, _, name = half.partition("_")
+    pairs = _listed(name if name in SPLIT else half)
+    yield from islice(pairs, ("open", "held").index(side), None, 2) if name in SPLIT else pairs
 
 
 def _listed(name: str) -> Iterator[Pair]:
@@ -123,6 +134,26 @@ def judged(pair: Pair, markdown: str) -> str:
     Only its first paragraph and the list or table below it count: they are what a person reads first. The list does not
     if the paragraph says that the question cannot be answered.
     """
+    first, seen = _read_first(markdown)
+    missing = [one for one in pair.says if not re.search(one, seen, re.IGNORECASE)]
+    if missing:
+        return f"does not say {missing}"
+    forbidden = re.search(pair.never, first, re.IGNORECASE) if pair.never else None
+    return f"says {forbidden[0]!r}" if forbidden else ""
+
+
+def weighed(pair: Pair, markdown: str) -> Weight:
+    """Whether an answer is right, says first that it cannot tell, or is wrong: false, or about another question."""
+    if not judged(pair, markdown):
+        return Weight.RIGHT
+    first, _ = _read_first(markdown)
+    is_false = pair.never and re.search(pair.never, first, re.IGNORECASE)
+    is_said = _NOT_ANSWERED.match(first) or (_NOT_ANSWERED.search(first) and not is_false)
+    return Weight.HONEST if is_said else Weight.WRONG
+
+
+def _read_first(markdown: str) -> tuple[str, str]:
+    """What a person reads first: the paragraph alone, and with the list or the table below it."""
     paragraphs = plain(markdown.partition("<details>")[0]).strip().split("\n\n")
     if paragraphs[0].startswith("*") and not paragraphs[0].startswith("**"):
         paragraphs = paragraphs[1:]  # that the answer is in English
@@ -132,11 +163,7 @@ def judged(pair: Pair, markdown: str) -> str:
     if len(paragraphs) > 1 and re.match(r"(?:-|\d\.|\|) ", paragraphs[1]) and not _NOT_ANSWERED.search(first):
         seen += paragraphs[1]
     first += paragraphs[1] if first.endswith((":", ":**")) and len(paragraphs) > 1 else ""
-    missing = [one for one in pair.says if not re.search(one, seen, re.IGNORECASE)]
-    if missing:
-        return f"does not say {missing}"
-    forbidden = re.search(pair.never, first, re.IGNORECASE) if pair.never else None
-    return f"says {forbidden[0]!r}" if forbidden else ""
+    return first, seen
 
 
 _OF_CLAUSE = re.compile(r"`[^`]+`: |\*\*(?:Cannot tell|Question not understood)\b")

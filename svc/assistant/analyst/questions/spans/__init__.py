@@ -1,0 +1,1 @@
+"""Questions about the time between two records."""
