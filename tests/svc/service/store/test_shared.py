@@ -56,12 +56,12 @@ async def test_only_turns_without_a_living_owner_are_taken_the_oldest_first(stor
 
 
 async def test_a_service_learns_in_one_look_whether_there_is_work(stores: list[SharedPostgresStore]):
-    assert await stores[0].work_for("0") == Work(has_requests=False, has_turns=False, has_free=False)
+    assert await stores[0].work_for("0") == Work(has_requests=False, has_turns=False, has_free=False, heads={})
     turn = await begin(stores[0], "living", "0")
     asked = OwnerRequest(id="r", session_id="living", turn_number=turn.number, kind="stop", body=b"")
     assert await stores[1].ask_owner(asked)
-    assert await stores[0].work_for("0") == Work(has_requests=True, has_turns=True, has_free=False)
-    assert await stores[1].work_for("1") == Work(has_requests=False, has_turns=False, has_free=False)
+    assert await stores[0].work_for("0") == Work(has_requests=True, has_turns=True, has_free=False, heads={})
+    assert await stores[1].work_for("1") == Work(has_requests=False, has_turns=False, has_free=False, heads={})
     await begin(stores[1], "dead", "1")
     assert (await stores[0].work_for("0")).has_free
 
@@ -167,7 +167,7 @@ async def test_heads_are_the_last_seqs(stores: list[SharedPostgresStore]):
     turn = await begin(stores[0], "s", "0")
     await stores[0].append(turn, [info(), info()])
     await stores[0].add_session(session("empty"))
-    assert await stores[1].heads(["s", "empty", "nowhere"]) == {"s": 3, "empty": 0}
+    assert (await stores[1].work_for("1", ["s", "empty", "nowhere"])).heads == {"s": 3, "empty": 0}
 
 
 async def test_hints_reach_the_others_gathered_and_after_a_broken_connection(address, monkeypatch: pytest.MonkeyPatch):
