@@ -124,6 +124,19 @@ def test_a_limit_of_requests_is_exact_over_both(start_services: StartServices):
     assert 1 <= int(refused.headers["retry-after"]) <= 60
 
 
+def test_who_was_answered_by_one_may_ask_the_other_at_once(
+    start_services: StartServices, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("svc.service.quotas.shared_counters.GATHER_SECONDS", 0.2)  # the turn's end is counted that late
+    monkeypatch.setattr("svc.service.quotas.shared_counters.PostgresCounters.late_seconds", 0.6)
+    services = start_services(key_turns=1)
+    session_id = register(services[0])
+    for number in range(2):
+        body = {"id": session_id, "messages": [{"message_type": "query", "content": str(number)}]}
+        with services[number % 2].http(services[0].key) as http:
+            assert http.post("/session/generate", json=body).status_code == 200
+
+
 def test_tokens_that_a_turn_used_at_one_count_at_the_other(start_services: StartServices):
     first, second = start_services()
     _, key = first.make_key("bob", tpm=40)
