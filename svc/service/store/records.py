@@ -56,6 +56,14 @@ class LeaseLostError(SvcError):
     """This process no longer holds the turn: it ended, its session was deleted, or another process took it over."""
 
 
+class NoRoomError(SvcError):
+    """What is to be stored does not fit beside the bytes that the user's sessions ``kept``."""
+
+    def __init__(self, kept: int) -> None:
+        super().__init__(f"the user's sessions keep {kept:,} bytes already")
+        self.kept = kept
+
+
 class TurnState(StrEnum):
     """The state of a turn; messages can be appended only while it is running."""
 

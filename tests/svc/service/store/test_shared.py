@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 
 import pytest
 
@@ -15,7 +15,7 @@ from svc.service.store.postgres import hints, links
 from svc.service.store.postgres.hints import PostgresHints
 from svc.service.store.postgres.shared import SharedPostgresStore
 from svc.service.store.postgres.single_service import PostgresLock
-from svc.service.store.records import LeaseLostError, TurnRecord
+from svc.service.store.records import FileRecord, LeaseLostError, NoRoomError, TurnRecord
 from svc.service.store.shared import Hint, OwnerRequest, Work
 from tests.support.postgres import PostgresServer
 from tests.support.store_records import END, info, query, session
@@ -168,6 +168,23 @@ async def test_heads_are_the_last_seqs(stores: list[SharedPostgresStore]):
     await stores[0].append(turn, [info(), info()])
     await stores[0].add_session(session("empty"))
     assert (await stores[1].work_for("1", ["s", "empty", "nowhere"])).heads == {"s": 3, "empty": 0}
+
+
+async def test_files_of_one_user_that_services_add_at_once_do_not_exceed_the_room(stores: list[SharedPostgresStore]):
+    for number in range(3):
+        await stores[0].add_session(session(f"s{number}"))
+
+    def add(number: int, name: str, content: str) -> Awaitable[FileRecord | None]:
+        file = FileRecord(id=name, name=name, size=40, sha256=content, mime_type="text/plain", label="txt")
+        return stores[number].add_file(f"s{number}", file, limit=9, room=100)
+
+    contents = {f"f{number}{n}": number for number in range(3) for n in range(3)}
+    outcomes = await asyncio.gather(*(add(n, name, name) for name, n in contents.items()), return_exceptions=True)
+    stored = [one for one in outcomes if isinstance(one, FileRecord)]
+    assert (len(stored), {type(one) for one in outcomes}) == (2, {FileRecord, NoRoomError})
+    assert await stores[0].bytes_of("u") == 80
+    again = [add(n, f"again{n}", stored[0].sha256) for n in range(3)]  # a content that is there takes no room
+    assert [one.id for one in await asyncio.gather(*again)] == [stored[0].id] * 3
 
 
 async def test_hints_reach_the_others_gathered_and_after_a_broken_connection(address, monkeypatch: pytest.MonkeyPatch):
