@@ -327,7 +327,7 @@ class Turns:
         ):  # a message was stored since the session was read: start again with the current history
             pending.history, step_buffer, batch = None, self._new_step_buffer(pending), Batch([], [], None)
         run = self._new_run(pending, turn_start.turn, step_buffer)
-        run.publish(batch, turn_start.stored)
+        run.publish(batch, turn_start.stored, is_session_new=turn_start.is_session_new)
         self._start(pending, run)
         return turn_start, run
 
