@@ -4,8 +4,9 @@ The proof (``_proof.py``) is requested on the connection itself, as its first re
 between two connections. So httpx2's connections are opened by a backend of our own, and a websocket gets a socket on
 which the proof was given. Nothing is sent before: no key, no question, no path.
 
-If the proof is for the address of a balancer, another program could take that port and pass everything on to a service
-that still runs. So the key is hidden there in each request, as browsers do everywhere.
+If the proof is for the address of a balancer, or for the other end of a tunnel, another program could take the port
+here and pass everything on to a service that still runs. So the key is hidden there in each request, as browsers do
+everywhere.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ class ProvenSocket(NamedTuple):
 class Exchange:
     """One request for a proof, without I/O: send ``request``, then feed what arrives until ``feed`` returns True.
 
-    Then ``challenge`` is that of a balancer's address, or None if the service accepted the connection itself.
+    Then ``challenge`` is the one to hide the key with, or None if the service accepted this very connection.
     """
 
     challenge: str | None = None
@@ -65,6 +66,7 @@ class Exchange:
         parts = urlsplit(url)
         self._digest = key_digest(config.api_key)
         self._nonce = secrets.token_hex(NONCE_BYTES)
+        self._is_tunnel = config.tunnel_to is not None
         self._address = config.tunnel_to or socket_address(*peer[:2])
         self._received = b""
         self.target = f"{parts.path}/proof?key={key_name(self._digest)}&nonce={self._nonce}"
@@ -96,10 +98,10 @@ class Exchange:
             is_passing = is_retried_status(status, is_repeatable=True)
             raise UnprovenError(f"{_UNPROVEN}: it answered HTTP {status}", is_passing=is_passing)
         answer = _object_in(body) if len(body) == length else {}
-        if self._is_proven(answer):
+        if self._is_proven(answer) and not self._is_tunnel:
             return
         fronts = answer.get("fronts")
-        proven = [front for front in (fronts if isinstance(fronts, list) else []) if self._is_proven(front)]
+        proven = [one for one in [answer, *(fronts if isinstance(fronts, list) else [])] if self._is_proven(one)]
         if not proven or not isinstance(challenge := proven[0].get("challenge"), str) or not _SAFE.fullmatch(challenge):
             raise UnprovenError(f"{_UNPROVEN}: its proof is wrong")
         self.challenge = challenge
@@ -110,7 +112,7 @@ class Exchange:
 
 
 class _SealNeededError(Exception):
-    """The connection leads through a balancer, so requests must hide the key; nothing was sent."""
+    """The connection leads through a balancer or a tunnel, so requests must hide the key; nothing was sent."""
 
 
 class _Sealing:
@@ -135,12 +137,25 @@ class _Sealing:
         """Whether the next request needs a new challenge first."""
         return time.monotonic() >= self._challenge[1]
 
-    def headers(self, request: httpx2.Request) -> list[tuple[bytes, bytes]]:
+    @property
+    def challenge(self) -> str:
+        """What the key is hidden with now."""
+        return self._challenge[0]
+
+    def headers(self, request: httpx2.Request, challenge: str) -> list[tuple[bytes, bytes]]:
         """The headers of a request, with the key hidden."""
         target = request.url.raw_path.decode("ascii")
-        hidden = sealed(self._config, self._config.base_url, self._challenge[0], request.method, target)
+        hidden = sealed(self._config, self._config.base_url, challenge, request.method, target)
         others = [(name, value) for name, value in request.headers.raw if name.lower() != b"authorization"]
         return [*others, (b"Authorization", hidden.encode())]
+
+    def check(self, response: httpx2.Response, challenge: str) -> None:
+        """Raise ConnectError for a refusal because the service has ended since it gave the challenge.
+
+        The request was sent to the next one, on a new connection. It was not carried out, and may be sent again.
+        """
+        if response.status_code == httpx2.codes.UNAUTHORIZED and challenge != self._challenge[0]:
+            raise httpx2.ConnectError("the service was started again while the request was sent")
 
 
 def sealed(config: Config, url: str, challenge: str, method: str, target: str) -> str:
@@ -294,7 +309,14 @@ class ProvenTransport(httpx2.BaseTransport):
         if self._sealing.is_due:
             with _httpx_errors():
                 self._backend.connect_tcp(request.url.host, request.url.port or 80).close()
-        return self._send(self._hiding, request, self._sealing.headers(request))
+        challenge = self._sealing.challenge
+        response = self._send(self._hiding, request, self._sealing.headers(request, challenge))
+        try:
+            self._sealing.check(response, challenge)
+        except httpx2.ConnectError:
+            response.close()
+            raise
+        return response
 
     def _send(
         self, pool: httpcore2.ConnectionPool, request: httpx2.Request, headers: list[tuple[bytes, bytes]]
@@ -331,7 +353,14 @@ class AsyncProvenTransport(httpx2.AsyncBaseTransport):
         if self._sealing.is_due:
             with _httpx_errors():
                 await (await self._backend.connect_tcp(request.url.host, request.url.port or 80)).aclose()
-        return await self._send(self._hiding, request, self._sealing.headers(request))
+        challenge = self._sealing.challenge
+        response = await self._send(self._hiding, request, self._sealing.headers(request, challenge))
+        try:
+            self._sealing.check(response, challenge)
+        except httpx2.ConnectError:
+            await response.aclose()
+            raise
+        return response
 
     async def _send(
         self, pool: httpcore2.AsyncConnectionPool, request: httpx2.Request, headers: list[tuple[bytes, bytes]]

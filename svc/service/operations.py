@@ -66,7 +66,15 @@ from svc.service.sessions.session_stores import SessionHandle, SessionStores
 from svc.service.settings import Settings
 from svc.service.shared_state import SharedState
 from svc.service.store.disk_space import DiskSpace
-from svc.service.store.records import FeedbackRecord, FileRecord, KeyRecord, SessionRecord, TurnRecord, TurnStart
+from svc.service.store.records import (
+    FeedbackRecord,
+    FileRecord,
+    KeyRecord,
+    NoRoomError,
+    SessionRecord,
+    TurnRecord,
+    TurnStart,
+)
 from svc.service.turns.message_builder import count_tokens
 from svc.service.turns.other_services import OtherServices
 from svc.service.turns.turns import Turns, cancelled, deleted
@@ -218,7 +226,7 @@ class Service:
             kept = await self._kept_bytes.read(key.user_id, limit, lambda: store.bytes_of(key.user_id))
         else:
             kept = await store.bytes_of(key.user_id)
-        return self.quotas.hold(QuotaName.DISK if is_logged else QuotaName.MEMORY, key, more, kept=kept), kept
+        return self.quotas.hold(_room_quota(is_logged=is_logged), key, more, kept=kept), kept
 
     async def get(
         self, key: KeyRecord, session_id: str, *, after: int = 0, limit: int | None = None
@@ -381,23 +389,18 @@ class Service:
         room, kept = await self.hold_room(key, is_logged=handle.session.can_log, more=0, is_exact=True)
         with contextlib.closing(room):
             received = await handle.files.receive(_held(chunks, room, kept), limit)
-            await self._check_still_room(key, handle, room, received)
-            return await self._attach(handle, name, received, hint, attached)
-
-    async def _check_still_room(
-        self, key: KeyRecord, handle: SessionHandle, room: Hold, received: ReceivedFile
-    ) -> None:
-        """Raise QuotaExceededError, and drop the file, if others took its room while it was received."""
-        try:
-            room.grow(0, kept=await handle.store.bytes_of(key.user_id))
-        except BaseException:
-            await handle.files.remove([received.id])
-            raise
+            return await self._attach(key, handle, name, received, hint, attached)
 
     async def _attach(
-        self, handle: SessionHandle, name: str, received: ReceivedFile, hint: str | None, attached: float | None
+        self,
+        key: KeyRecord,
+        handle: SessionHandle,
+        name: str,
+        received: ReceivedFile,
+        hint: str | None,
+        attached: float | None,
     ) -> SessionFile:
-        """Attach a stored file, unless the session has it already."""
+        """Attach a stored file, unless the session has it already, or others took its room while it was received."""
         mime_type, label = detect_type(received.head, name, hint)
         file = self._file_record(received, name, mime_type, label)
         if attached is not None:
@@ -407,12 +410,18 @@ class Service:
         if same:
             await handle.files.remove([file.id])
             return sessions.wire_file(same[0])
-        return sessions.wire_file(await self._register_file(handle, file, self.settings.max_session_files))
+        quota = _room_quota(is_logged=handle.session.can_log)
+        room = QUOTAS[quota].limit(key, self.settings)
+        try:
+            stored = await self._register_file(handle, file, self.settings.max_session_files, room=room)
+        except NoRoomError as error:
+            raise self.quotas.refusal(quota, key, used=error.kept) from None
+        return sessions.wire_file(stored)
 
-    async def _register_file(self, handle: SessionHandle, file: FileRecord, limit: int) -> FileRecord:
+    async def _register_file(self, handle: SessionHandle, file: FileRecord, limit: int, *, room: int = 0) -> FileRecord:
         stored = None
         try:
-            stored = await handle.store.add_file(handle.session.id, file, limit=limit)
+            stored = await handle.store.add_file(handle.session.id, file, limit=limit, room=room)
         finally:
             if stored is None:
                 await handle.files.remove([file.id])
@@ -600,6 +609,10 @@ async def _held(chunks: AsyncIterator[bytes], room: Hold, kept: int) -> AsyncIte
     async for chunk in chunks:
         room.grow(len(chunk), kept=kept)
         yield chunk
+
+
+def _room_quota(*, is_logged: bool) -> QuotaName:
+    return QuotaName.DISK if is_logged else QuotaName.MEMORY
 
 
 def response_of(session_id: str, messages: Sequence[Message]) -> SessionResponse:

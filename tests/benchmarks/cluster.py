@@ -22,8 +22,9 @@ The rows:
 - **first INFO**: from sending a query until its first INFO, of a session whose history is in memory; the same on
   SQLite.
 - **chat**: POST /chat/completions over 16 kept connections; the same on SQLite.
-- **idle**: connections and statements a second of a service with 1,000 open streams and nothing to do. The streams'
-  client (picows) is installed into a temporary virtual environment, or into ``--peers FOLDER``, to be kept.
+- **idle**: connections and statements a second of a service with 1,000 open streams and nothing to do; the server's
+  autovacuum is off meanwhile. The streams' client (picows) is installed into a temporary virtual environment, or into
+  ``--peers FOLDER``, to be kept.
 - **SQLite**: the default on SQLite against another checkout (``--before``), by processor time of the service.
 """
 
@@ -68,6 +69,7 @@ BATCH = 20
 COPIED = 200  # rows a commit
 PACE_MILLISECONDS = 2
 IDLE_SECONDS = 20.0
+SETTLE_SECONDS = 15.0  # PostgreSQL counts the last statements of a connection that became idle up to 10 s later
 TEXT = "step 12345"
 COLUMNS = ("session_number", "seq", "turn_number", "message_type", "id", "body")
 # What an append does, for one turn: pgbench's client N has the turn of the session number FIRST + N.
@@ -370,6 +372,8 @@ async def measure_services(bench: Bench, server: PostgresServer, folder: Path) -
 async def measure_idle(bench: Bench, server: PostgresServer, folder: Path, peers: Path | None) -> None:
     """What a service with open streams does to the database while nothing happens."""
     (folder / "idle").mkdir()
+    # The server's own work on the tables counts as transactions, too.
+    await administer(server, "ALTER SYSTEM SET autovacuum = off", "SELECT pg_reload_conf()")
     with (
         peer_environment(peers, CLIENT_PACKAGES) as python,
         live_cluster(folder / "idle", server, "Ticking", count=1, SVC_KEY_STREAMS="0", SVC_KEY_RPM="0") as cluster,
@@ -377,13 +381,23 @@ async def measure_idle(bench: Bench, server: PostgresServer, folder: Path, peers
         client = StreamClient(python, PEERS / "stream_client.py")
         urls = stream_urls(cluster.services[0], bench.scale.streams)
         with client.idle(urls, cluster.services[0].key):
-            await asyncio.sleep(5)
+            await asyncio.sleep(SETTLE_SECONDS)
             before = await database_counts(server)
             await asyncio.sleep(IDLE_SECONDS)
             after = await database_counts(server)
     bench.alone(Row(name="idle: connections", unit="", at_most=10), Figure(after[0]))
     each = (after[1] - before[1] - 2) / IDLE_SECONDS  # but for the two that count
     bench.alone(Row(name="idle: statements", unit="/s", at_most=10), Figure(each))
+
+
+async def administer(server: PostgresServer, *statements: str) -> None:
+    """Run statements that change the server's settings."""
+    connection = await asyncpg.connect(server.url())
+    try:
+        for sql in statements:
+            await connection.execute(sql)
+    finally:
+        await connection.close()
 
 
 async def database_counts(server: PostgresServer) -> tuple[int, int]:

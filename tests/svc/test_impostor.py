@@ -15,12 +15,14 @@ from svc import AsyncSvc, InteractiveSession, Svc, _requests
 from svc._transport import LostConnectionError, StreamSettings, Transport
 from svc.config import Config
 from svc.local import find_or_start
+from svc.service.access.key_admin import revoke_key
 from tests.support.assistants.scripted import Echo
 from tests.support.impostor import Impostor, Manner, assert_learned_nothing
 from tests.support.live import StartService
 from tests.support.local_services import stop_local_service
 from tests.support.made_keys import UNKNOWN_KEY
 from tests.support.sampling import sampled
+from tests.support.tcp_link import TcpLink
 
 QUESTION = "echo the-merger-is-on-friday"
 StartImpostor = Callable[..., Impostor]
@@ -177,7 +179,71 @@ def test_a_tunnel_is_named_and_proves_the_service_at_its_end(
     monkeypatch.setenv("SVC_TUNNEL_TO", end)
 
     with Svc(service.key, f"http://127.0.0.1:{tunnel.port}") as client:
-        assert isinstance(client.create_session(), InteractiveSession)
+        session = client.create_session()
+        assert isinstance(session, InteractiveSession)
+        assert session.query("echo a").text()
+        session.attach_file("notes.txt", b"some notes")
+    assert b"GET /stream?" in tunnel.received  # it reads everything
+    assert service.key.encode() not in tunnel.received  # but for the key
+    assert b"earer" not in tunnel.received
+
+
+async def test_an_asynchronous_client_hides_the_key_in_a_tunnel_too(
+    start_service: StartService, impostor: StartImpostor, monkeypatch: pytest.MonkeyPatch
+):
+    service = start_service(Echo)
+    end = service.base_url.removeprefix("http://")
+    tunnel = await asyncio.to_thread(impostor, "relay", target=end)
+    monkeypatch.setenv("SVC_TUNNEL_TO", end)
+
+    async with AsyncSvc(service.key, f"http://127.0.0.1:{tunnel.port}") as client:
+        session = await client.create_session()
+        assert (await session.query("echo a")).text()
+    assert b"GET /stream?" in tunnel.received
+    assert service.key.encode() not in tunnel.received
+
+
+@pytest.mark.one_service("the service at the end of a tunnel")
+def test_a_service_that_is_started_again_at_the_end_of_a_tunnel_is_asked_again(
+    start_service: StartService, monkeypatch: pytest.MonkeyPatch
+):
+    service = start_service(Echo)
+    monkeypatch.setenv("SVC_TUNNEL_TO", service.base_url.removeprefix("http://"))
+    tunnel = TcpLink([("127.0.0.1", port_of(service.base_url))])
+    try:
+        with Svc(service.key, f"http://127.0.0.1:{tunnel.port}") as client:
+            assert client.get_user_info()
+            service.running.service.auth.proofs._secret = b"another process's"
+            tunnel.cut_once()
+            assert client.create_session().query("echo a").text()
+    finally:
+        tunnel.close()
+
+
+@pytest.mark.one_service("the service at the end of a tunnel")
+async def test_an_asynchronous_client_asks_it_again_too(start_service: StartService, monkeypatch: pytest.MonkeyPatch):
+    service = start_service(Echo)
+    monkeypatch.setenv("SVC_TUNNEL_TO", service.base_url.removeprefix("http://"))
+    tunnel = TcpLink([("127.0.0.1", port_of(service.base_url))])
+    try:
+        async with AsyncSvc(service.key, f"http://127.0.0.1:{tunnel.port}") as client:
+            assert await client.get_user_info()
+            service.running.service.auth.proofs._secret = b"another process's"
+            await asyncio.to_thread(tunnel.cut_once)
+            assert await (await client.create_session()).query("echo a")
+    finally:
+        await asyncio.to_thread(tunnel.close)
+
+
+def test_a_revoked_key_is_refused_in_a_tunnel(start_service: StartService, monkeypatch: pytest.MonkeyPatch):
+    service = start_service(Echo)
+    monkeypatch.setenv("SVC_TUNNEL_TO", service.base_url.removeprefix("http://"))
+    key_id, key = service.make_key("someone")
+    with Svc(key, service.base_url) as client:
+        assert client.get_user_info()
+        asyncio.run(revoke_key(service.database, key_id))
+        with pytest.raises(svc.InvalidApiKeyError):
+            client.get_user_info()
 
 
 @pytest.mark.parametrize("text", ["8460", "localhost:8460", "127.0.0.1:x", "[::1:1"])

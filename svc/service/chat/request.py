@@ -146,8 +146,8 @@ class ChatConversation(msgspec.Struct, frozen=True, kw_only=True):
 
 def unknown_parameters(body: bytes) -> list[str]:
     """The top-level names of a JSON object that have no effect here and are not null, in order."""
-    known = {field.encode_name for field in msgspec.structs.fields(ChatRequest)}
     fields = msgspec.json.decode(body, type=dict[str, Raw])
+    known = ChatRequest.__struct_encode_fields__
     return [name for name, value in fields.items() if name not in known and bytes(value) != b"null"]
 
 

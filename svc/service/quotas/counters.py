@@ -34,7 +34,12 @@ class Reading(NamedTuple):
 
 
 class Counters(Protocol):
-    """The amounts of all accounts."""
+    """The amounts of all accounts.
+
+    ``late_seconds``: how long after a ``release`` what was held may still count for others.
+    """
+
+    late_seconds: float
 
     async def spend(self, quota: Quota, account: str, amount: float, limit: float) -> Reading | None:
         """Count an amount and return what is used then; None, and nothing is counted, if it is over the limit."""
@@ -82,6 +87,8 @@ class Counters(Protocol):
 
 class MemoryCounters:
     """The counters of one service. ``clock`` is monotonic: a jump of the system's time gives or takes nothing."""
+
+    late_seconds = 0.0
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

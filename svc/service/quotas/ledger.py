@@ -6,6 +6,7 @@ survives a restart.
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import math
 from collections import Counter
@@ -136,14 +137,16 @@ class Quotas:
         windows = [
             (one, most) for one in map(QUOTAS.__getitem__, unless_used) if (most := one.limit(key, self._settings))
         ]
-        for _ in range(HOLD_TRIES):
+        for number in range(HOLD_TRIES):
             held = await self.counters.hold(quota, account, limit, unless_used=windows)
             if held is not None:
                 return self._hold_of(quota, key, held)
             await self.check(key, *unless_used)
             used = await self.counters.held(quota, account)
             if limit and used >= limit:
-                break
+                if number or not self.counters.late_seconds:
+                    break
+                await asyncio.sleep(self.counters.late_seconds)  # who was answered by another service may ask here
         raise self._refused(quota, key, self._held_error(quota, max(used, limit), limit))
 
     async def hold_again(self, name: QuotaName, key: KeyRecord) -> SharedHold:
@@ -181,6 +184,11 @@ class Quotas:
         hold = Hold(self, QUOTAS[name], key)
         hold.grow(amount, kept=kept)
         return hold
+
+    def refusal(self, name: QuotaName, key: KeyRecord, *, used: int) -> ServiceError:
+        """The error of a request for which the store has no room beside what is ``used``."""
+        quota = QUOTAS[name]
+        return self._refused(quota, key, self._held_error(quota, used, quota.limit(key, self._settings)))
 
     def change_held(self, quota: Quota, key: KeyRecord, amount: int, *, kept: int) -> None:
         """Count ``amount`` as held if it fits; for ``Hold``."""

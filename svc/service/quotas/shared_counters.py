@@ -27,6 +27,7 @@ log: logging.Logger = logging.getLogger("svc.quotas")
 HOLD_SECONDS = 30.0
 RENEW_SECONDS = 10.0
 GATHER_SECONDS = 0.02
+LATE_SECONDS = 10 * GATHER_SECONDS  # to write what was gathered on a busy machine
 READ_TRIES = 3  # while something is being written, nobody knows whether a reading has it
 _Place = tuple[QuotaName, str]
 
@@ -103,6 +104,8 @@ _NO_LIMIT = 2**62
 
 class PostgresCounters:
     """A ``Counters``."""
+
+    late_seconds = LATE_SECONDS
 
     def __init__(self, store: PostgresStore) -> None:
         self._store = store

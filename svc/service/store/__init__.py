@@ -200,8 +200,17 @@ class Store(Protocol):
     async def release(self, turn: TurnRecord) -> None:
         """Give up the lease of an unfinished turn; this run does not count as an attempt."""
 
-    async def add_file(self, session_id: str, file: FileRecord, *, limit: int) -> FileRecord | None:
+    async def add_file(self, session_id: str, file: FileRecord, *, limit: int, room: int = 0) -> FileRecord | None:
         """Store the record of a file; None if the session already has ``limit`` files.
+
+        Args:
+            session_id: The session.
+            file: The record.
+            limit: Of the session's files.
+            room: The bytes that all sessions of the user may keep with it; 0 is no limit.
+
+        Raises:
+            NoRoomError: They would keep more, however many services add files at once.
 
         Returns:
             The record as it is stored. If the user has the same content already, it has the ``id`` of that file, whose

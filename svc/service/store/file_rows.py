@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import msgspec
 
 from svc.errors import SessionNotFoundError
-from svc.service.store.records import FileRecord
+from svc.service.store.records import FileRecord, NoRoomError
 from svc.service.store.rows import FILE_DECODER
 
 
 def add(
-    connection: sqlite3.Connection, session_id: str, file: FileRecord, *, limit: int, may_share: bool
+    connection: sqlite3.Connection, session_id: str, file: FileRecord, *, limit: int, room: int, may_share: bool
 ) -> FileRecord | None:
     """Store the record of a file, as ``Store.add_file`` says; returns it as it is stored."""
     row = connection.execute("SELECT number, user_id FROM sessions WHERE id = ?", [session_id]).fetchone()
@@ -31,14 +31,23 @@ def add(
     count = connection.execute("SELECT count(*) FROM files WHERE session_number = ?", [number]).fetchone()[0]
     if count >= limit:
         return None
-    if may_share:
-        shared = _records(connection, "user_id = ? AND sha256 = ? AND size = ?", [user_id, file.sha256, file.size])
-        file = msgspec.structs.replace(file, id=shared[0].id) if shared else file
+    same_content = "user_id = ? AND sha256 = ? AND size = ?"
+    shared = _records(connection, same_content, [user_id, file.sha256, file.size]) if may_share else []
+    if shared:
+        file = msgspec.structs.replace(file, id=shared[0].id)
+    elif room and (kept := bytes_of(connection, user_id)) + file.size > room:
+        raise NoRoomError(kept)
     connection.execute(
         "INSERT INTO files (session_number, user_id, id, sha256, size, record) VALUES (?, ?, ?, ?, ?, ?)",
         [number, user_id, file.id, file.sha256, file.size, msgspec.json.encode(file).decode()],
     )
     return file
+
+
+def bytes_of(connection: sqlite3.Connection, user_id: str) -> int:
+    """What the user's sessions keep."""
+    row = connection.execute("SELECT bytes FROM users WHERE id = ?", [user_id]).fetchone()
+    return int(row[0]) if row else 0
 
 
 def remove(connection: sqlite3.Connection, session_id: str, file: FileRecord) -> int:

@@ -56,6 +56,14 @@ class LeaseLostError(SvcError):
     """This process no longer holds the turn: it ended, its session was deleted, or another process took it over."""
 
 
+class NoRoomError(SvcError):
+    """What is to be stored does not fit beside the bytes that the user's sessions ``kept``."""
+
+    def __init__(self, kept: int) -> None:
+        super().__init__(f"the user's sessions keep {kept:,} bytes already")
+        self.kept = kept
+
+
 class TurnState(StrEnum):
     """The state of a turn; messages can be appended only while it is running."""
 
@@ -182,12 +190,14 @@ class TurnStart(msgspec.Struct, frozen=True, kw_only=True):
     """The result of storing a query: a new turn with its first messages, or the turn that the same query id started
     before.
 
-    ``is_first_batch_stored``: whether the offered first batch was stored with the query.
+    ``is_first_batch_stored``: whether the offered first batch was stored with the query. ``is_session_new``: the
+    session was stored in the same statement, so no other service has a listener of it.
     """
 
     turn: TurnRecord
     stored: tuple[StoredMessage, ...] = ()
     is_first_batch_stored: bool = False
+    is_session_new: bool = False
 
     @property
     def is_new(self) -> bool:

@@ -32,11 +32,22 @@ class TurnsWaiting(NamedTuple):
 
 
 class Work(NamedTuple):
-    """What there is for a replica to do: answer requests, look at the turns that are stored as its own, take others."""
+    """What there is for a replica to do: answer requests, look at the turns that are stored as its own, take others.
+
+    ``heads``: the last seq of each session that was asked for; one that does not exist is missing.
+    """
 
     has_requests: bool
     has_turns: bool
     has_free: bool
+    heads: dict[str, int]
+
+
+class Neighbours(NamedTuple):
+    """What the replicas do together: the turns that none of them runs, and how many answer by something else."""
+
+    waiting: TurnsWaiting
+    unlike: int
 
 
 class SharedStore(Store, Protocol):
@@ -45,15 +56,14 @@ class SharedStore(Store, Protocol):
     async def renew(self, replica: str, seconds: float, answers_by: str = "") -> None:
         """Let the replica's lease end so many seconds from now; ``answers_by`` identifies how it answers."""
 
-    async def count_unlike(self, answers_by: str) -> int:
-        """How many living replicas answer by something else, as far as they say."""
-        ...
-
     async def leave(self, replica: str) -> None:
         """End the replica's lease now."""
 
-    async def work_for(self, owner: str) -> Work:
-        """What there is to do for this replica; one that has nothing to do needs no other look."""
+    async def work_for(self, owner: str, watched: Sequence[str] = ()) -> Work:
+        """What there is to do for this replica, and the heads of the sessions that it watches.
+
+        One that has nothing to do needs no other look.
+        """
         ...
 
     async def take_over(self, *, owner: str, limit: int) -> Sequence[TurnRecord]:
@@ -71,12 +81,10 @@ class SharedStore(Store, Protocol):
         """The running turns of this owner."""
         ...
 
-    async def heads(self, session_ids: Sequence[str]) -> dict[str, int]:
-        """The last seq of these sessions; those that do not exist are missing."""
-        ...
-
-    async def turns_waiting(self) -> TurnsWaiting:
-        """The running turns that no living replica owns: they wait for a free place, or their owner died."""
+    async def neighbours(self, answers_by: str) -> Neighbours:
+        """The running turns that no living replica owns, since they wait for a free place or their owner died; and how
+        many living replicas answer by something else, as far as they say.
+        """
         ...
 
     async def ask_owner(self, request: OwnerRequest) -> bool:

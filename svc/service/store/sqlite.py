@@ -227,8 +227,7 @@ class SqliteStore:
 
     async def bytes_of(self, user_id: str) -> int:
         """What the user's sessions keep, expired ones included."""
-        row = await self._read_inline(lambda c: c.execute("SELECT bytes FROM users WHERE id = ?", [user_id]).fetchone())
-        return int(row[0]) if row else 0
+        return await self._read_inline(lambda c: file_rows.bytes_of(c, user_id))
 
     async def bytes_of_all(self) -> int:
         """What the sessions of all users keep."""
@@ -430,10 +429,12 @@ class SqliteStore:
 
     # files
 
-    async def add_file(self, session_id: str, file: FileRecord, *, limit: int) -> FileRecord | None:
+    async def add_file(self, session_id: str, file: FileRecord, *, limit: int, room: int = 0) -> FileRecord | None:
         """Store the record of a file, or of a share in one; None if the session already has ``limit`` files."""
         may_share = self._path is not None  # files in memory are not shared
-        return await self._write(lambda c: file_rows.add(c, session_id, file, limit=limit, may_share=may_share))
+        return await self._write(
+            lambda c: file_rows.add(c, session_id, file, limit=limit, room=room, may_share=may_share)
+        )
 
     async def remove_file(self, session_id: str, file: FileRecord) -> None:
         """Delete the record of a file."""

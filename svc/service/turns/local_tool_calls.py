@@ -134,7 +134,8 @@ class LocalToolCalls:
                 f"another message of the turn has the id {message.id}; choose a new id", param="id"
             )
         pending_call = self._pending_call
-        if pending_call is None or pending_call.message.id != message.parent_id:
+        is_over = pending_call is None or pending_call.answer.done()  # its time ended at this very moment
+        if pending_call is None or is_over or pending_call.message.id != message.parent_id:
             raise not_pending(message)
         expected = ANSWERS[pending_call.message.message_type]
         if message.message_type != expected:

@@ -140,9 +140,8 @@ class Replica:
                 await self._safely(self._look_around())
 
     async def _look_around(self) -> None:
-        self.figures.waiting = await self._store.turns_waiting()
         self._answers_by = await asyncio.to_thread(self._answering)
-        self.figures.unlike = await self._store.count_unlike(self._answers_by)
+        self.figures.waiting, self.figures.unlike = await self._store.neighbours(self._answers_by)
 
     async def _look_again(self) -> None:
         while True:
@@ -155,10 +154,13 @@ class Replica:
     async def _look(self) -> None:
         """Do what there is to do; what fails is tried again with the next look."""
         await self._safely(self._work())
-        await self._safely(self._heal())
 
     async def _work(self) -> None:
-        work = await self._store.work_for(self._turns.owner)
+        here = set(self._turns.running)
+        watched = [session_id for session_id in self._others.bus.session_ids if session_id not in here]
+        work = await self._store.work_for(self._turns.owner, watched)
+        if watched:  # listeners of what was stored elsewhere and whose hint was lost
+            self.figures.hints_healed += self._others.bus.heal(work.heads)
         if work.has_requests:
             await self._safely(self._answer_requests())
         if work.has_turns or self._strays or self._turns.running_turns or self._turns.waiting_turns:
@@ -232,10 +234,3 @@ class Replica:
         except ServiceError:
             self._untaken.append(turn)
             raise
-
-    async def _heal(self) -> None:
-        """Tell listeners of what was stored elsewhere and whose hint was lost."""
-        here = set(self._turns.running)
-        watched = [session_id for session_id in self._others.bus.session_ids if session_id not in here]
-        if watched:
-            self.figures.hints_healed += self._others.bus.heal(await self._store.heads(watched))

@@ -72,9 +72,12 @@ class TurnRun:
         """The seq of the turn's last message, if its end was stored here."""
         return self.turn_end[-1].seq if self.turn_end else None
 
-    def publish(self, batch: Batch, stored: Sequence[StoredMessage]) -> None:
-        """Publish a stored batch to the session's clients; with the turn's end, the run is done."""
-        self._bus.publish(self.turn.session_id, stored, is_private=self.is_private)
+    def publish(self, batch: Batch, stored: Sequence[StoredMessage], *, is_session_new: bool = False) -> None:
+        """Publish a stored batch to the session's clients; with the turn's end, the run is done.
+
+        ``is_session_new``: it was stored with the batch, so no other service has listeners that miss it.
+        """
+        self._bus.publish(self.turn.session_id, stored, is_private=self.is_private or is_session_new)
         self.stored_count += len(batch.messages)
         if batch.turn_end is not None:
             self.turn_end = batch.end

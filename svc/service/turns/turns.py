@@ -210,7 +210,12 @@ class Turns:
         if self.is_stopping:
             raise UnavailableError("the service is stopping; try again in a few seconds", retry_after=5)
         # Shielded, because a client that disconnects must not leave a stored query whose turn never starts.
-        return await asyncio.shield(asyncio.create_task(self._begin(pending, begin)))
+        beginning = asyncio.create_task(self._begin(pending, begin))
+        try:
+            return await asyncio.shield(beginning)
+        except asyncio.CancelledError:
+            beginning.add_done_callback(_note_failure)
+            raise
 
     async def _begin(self, pending: PendingTurn, begin: BeginTurn) -> tuple[TurnStart, TurnRun | None]:
         if pending.use is not None:
@@ -322,7 +327,7 @@ class Turns:
         ):  # a message was stored since the session was read: start again with the current history
             pending.history, step_buffer, batch = None, self._new_step_buffer(pending), Batch([], [], None)
         run = self._new_run(pending, turn_start.turn, step_buffer)
-        run.publish(batch, turn_start.stored)
+        run.publish(batch, turn_start.stored, is_session_new=turn_start.is_session_new)
         self._start(pending, run)
         return turn_start, run
 
@@ -645,6 +650,13 @@ class Turns:
 def _end_use(pending: PendingTurn) -> None:
     if pending.use is not None:
         pending.use.end()
+
+
+def _note_failure(beginning: asyncio.Task[tuple[TurnStart, TurnRun | None]]) -> None:
+    """A turn did not begin after its client had gone: a refusal is nobody's concern any more, a bug is."""
+    error = None if beginning.cancelled() else beginning.exception()
+    if error is not None and not isinstance(error, ServiceError):
+        internal_error(error)
 
 
 def _wait_notice(running: int, waiting: int) -> str:

@@ -22,6 +22,7 @@ from svc.service.access.key_admin import revoke_key
 from svc.service.sessions.database_mark import MARK
 from svc.service.settings import Settings
 from svc.service.store.address import PostgresAddress
+from svc.service.store.postgres.hints import PostgresHints
 from svc.service.stream.open_streams import OpenStreams
 from tests.support import ASSISTANTS
 from tests.support.assistants.scripted import Calling, Echo
@@ -122,6 +123,39 @@ def test_a_limit_of_requests_is_exact_over_both(start_services: StartServices):
     assert (statuses.count(200), statuses.count(429)) == (20, 20)
     refused = get(1)()
     assert 1 <= int(refused.headers["retry-after"]) <= 60
+
+
+def test_who_was_answered_by_one_may_ask_the_other_at_once(
+    start_services: StartServices, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("svc.service.quotas.shared_counters.GATHER_SECONDS", 0.2)  # the turn's end is counted that late
+    monkeypatch.setattr("svc.service.quotas.shared_counters.PostgresCounters.late_seconds", 0.6)
+    services = start_services(key_turns=1)
+    session_id = register(services[0])
+    for number in range(2):
+        body = {"id": session_id, "messages": [{"message_type": "query", "content": str(number)}]}
+        with services[number % 2].http(services[0].key) as http:
+            assert http.post("/session/generate", json=body).status_code == 200
+
+
+async def test_the_others_are_told_of_a_session_from_its_second_commit_on(
+    start_services: StartServices, monkeypatch: pytest.MonkeyPatch
+):
+    told: list[int] = []
+    tell = PostgresHints.tell_stored
+    monkeypatch.setattr(
+        PostgresHints, "tell_stored", lambda self, session_id, seq: (told.append(seq), tell(self, session_id, seq))
+    )
+    first, second = start_services()
+    body = {"model": "stable", "messages": [{"role": "user", "content": "one"}]}
+    with first.http() as http:
+        session_id = http.post("/chat/completions", json=body).raise_for_status().headers["x-session-id"]
+    assert told == []
+    async with opened(second, session_id, key=first.key) as reader:
+        seen = len(await read_turn(reader))
+        async with opened(first, session_id, seen) as asking:
+            await ask(asking, "two")
+        assert (await read_turn(reader))[-1]["seq"] == told[-1] > seen
 
 
 def test_tokens_that_a_turn_used_at_one_count_at_the_other(start_services: StartServices):

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import logging
 from collections.abc import Sequence
 from typing import Any
@@ -111,14 +112,17 @@ class _Row:
             place.session_number, self.turn.number, self.turn.fence, place.last_seq, len(self.waiting), size, *ends
         )  # fmt: skip
 
-    def message_values(self) -> list[tuple[object, ...]]:
-        """The rows of ``messages`` in the statement."""
-        number, turn = self.place.session_number, self.turn.number
+    def message_columns(self) -> tuple[Sequence[object], ...]:
+        """The columns of its ``messages`` in the statement."""
         rest = self.messages[len(self.stored) :]
-        return [
-            (number, one.seq, turn, message.message_type.value, message.id, one.body)
-            for one, message in zip(self.waiting, rest, strict=True)
-        ]
+        return (
+            [self.place.session_number] * len(rest),
+            [one.seq for one in self.waiting],
+            [self.turn.number] * len(rest),
+            [message.message_type for message in rest],
+            [message.id for message in rest],
+            [one.body for one in self.waiting],
+        )
 
     def resolve(self) -> None:
         """Give every caller its messages."""
@@ -325,8 +329,8 @@ def _end_values(place: Place, turn_end: TurnEnd) -> tuple[str, float, str]:
 def _columns(rows: Sequence[_Row]) -> list[list[object]]:
     """The statement's arrays."""
     jobs = [list(column) for column in zip(*(row.values() for row in rows), strict=True)]
-    messages = [values for row in rows for values in row.message_values()]
-    return [*jobs, *([list(column) for column in zip(*messages, strict=True)] or [[] for _ in range(6)])]
+    messages = zip(*(row.message_columns() for row in rows), strict=True)
+    return [*jobs, *(list(itertools.chain.from_iterable(column)) for column in messages)]
 
 
 def _refuse(jobs: Sequence[_Append]) -> None:

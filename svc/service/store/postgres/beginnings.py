@@ -239,7 +239,7 @@ async def begin_session(
         session_id=session.id, id=query.turn, number=turn_number, query_id=query.id, query_seq=1, state=state, fence=1,
         attempts=int(bool(owner)), key_id=key_id,
     )  # fmt: skip
-    start = TurnStart(turn=turn, stored=tuple(stored), is_first_batch_stored=is_stored)
+    start = TurnStart(turn=turn, stored=tuple(stored), is_first_batch_stored=is_stored, is_session_new=True)
     return Beginning(start=start, place=None if turn_end else Place(session_number, stored[-1].seq, usage))
 
 

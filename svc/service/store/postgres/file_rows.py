@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 
 from svc.errors import SessionNotFoundError
-from svc.service.store.records import FileRecord
+from svc.service.store.postgres.statements import BYTES
+from svc.service.store.records import FileRecord, NoRoomError
 from svc.service.store.rows import FILE_DECODER
 
 _LOCK = "SELECT pg_advisory_xact_lock(hashtext('svc files'), hashtext(current_schema()))"
@@ -41,7 +42,14 @@ async def lock(connection: Any) -> None:  # noqa: ANN401  # asyncpg has no types
     await connection.execute(_LOCK)
 
 
-async def add(connection: Any, session_id: str, file: FileRecord, *, limit: int) -> FileRecord | None:  # noqa: ANN401  # the same
+async def add(
+    connection: Any,  # noqa: ANN401  # the same
+    session_id: str,
+    file: FileRecord,
+    *,
+    limit: int,
+    room: int,
+) -> FileRecord | None:
     """Store the record of a file, as ``Store.add_file`` says; returns it as it is stored."""
     await lock(connection)
     row = await connection.fetchrow("SELECT number, user_id FROM sessions WHERE id = $1 FOR SHARE", session_id)
@@ -55,7 +63,10 @@ async def add(connection: Any, session_id: str, file: FileRecord, *, limit: int)
     if await connection.fetchval("SELECT count(*) FROM files WHERE session_number = $1", number) >= limit:
         return None
     shared = await _records(connection, "user_id = $1 AND sha256 = $2 AND size = $3", user_id, file.sha256, file.size)
-    file = msgspec.structs.replace(file, id=shared[0].id) if shared else file
+    if shared:
+        file = msgspec.structs.replace(file, id=shared[0].id)
+    elif room and (kept := int(await connection.fetchval(BYTES, user_id))) + file.size > room:
+        raise NoRoomError(kept)
     await connection.execute(
         "INSERT INTO files (session_number, user_id, id, sha256, size, record) VALUES ($1, $2, $3, $4, $5, $6)",
         number, user_id, file.id, file.sha256, file.size, msgspec.json.encode(file).decode(),

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from svc.service.store.address import PostgresAddress
 from svc.service.store.postgres.beginnings import turn_of
 from svc.service.store.postgres.links import Links
-from svc.service.store.postgres.statements import HELD, SEIZE, TAKE_OVER, TURNS_WAITING, WORK
+from svc.service.store.postgres.statements import HELD, NEIGHBOURS, SEIZE, TAKE_OVER, WORK
 from svc.service.store.postgres.store import PATIENCE_SECONDS, PostgresStore
 from svc.service.store.records import TurnRecord
-from svc.service.store.shared import OwnerRequest, TurnsWaiting, Work
+from svc.service.store.shared import Neighbours, OwnerRequest, TurnsWaiting, Work
 
 LEASE_LINK_SECONDS = 3.0
 EVERYTHING = 2**31 - 1
@@ -26,8 +26,6 @@ WITH dead AS (
 INSERT INTO replicas (id, lease_until, answers_by) VALUES ($1, clock_timestamp() + make_interval(secs => $2), $3)
 ON CONFLICT (id) DO UPDATE SET lease_until = excluded.lease_until, answers_by = excluded.answers_by
 """
-_UNLIKE = "SELECT count(*) FROM replicas WHERE lease_until > clock_timestamp() AND answers_by NOT IN ('', $1)"
-_HEADS = "SELECT id, last_seq FROM sessions WHERE id = ANY($1)"
 _ASK = """
 INSERT INTO replica_requests (id, owner, session_id, turn_number, kind, body)
 SELECT $1, owner, id, running_turn, $4, $5 FROM sessions WHERE id = $2 AND running_turn = $3 AND owner <> '' RETURNING 1
@@ -55,10 +53,6 @@ class SharedPostgresStore(PostgresStore):
         """Let the replica's lease end so many seconds from now; ``answers_by`` identifies how it answers."""
         await self._run(lambda c: c.execute(_RENEW, replica, float(seconds), answers_by), links=self._lease_links)
 
-    async def count_unlike(self, answers_by: str) -> int:
-        """How many living replicas answer by something else, as far as they say."""
-        return int(await self._run(lambda c: c.fetchval(_UNLIKE, answers_by), links=self._lease_links))
-
     async def leave(self, replica: str) -> None:
         """End the replica's lease now."""
         await self._run(lambda c: c.execute("DELETE FROM replicas WHERE id = $1", replica), links=self._lease_links)
@@ -67,9 +61,10 @@ class SharedPostgresStore(PostgresStore):
         """Take every running turn that no living replica owns."""
         return await self.take_over(owner=owner, limit=EVERYTHING)
 
-    async def work_for(self, owner: str) -> Work:
-        """What there is to do for this replica."""
-        return Work(*await self._read(lambda c: c.fetchrow(WORK, owner)))
+    async def work_for(self, owner: str, watched: Sequence[str] = ()) -> Work:
+        """What there is to do for this replica, and the heads of the sessions that it watches."""
+        row = await self._read(lambda c: c.fetchrow(WORK, owner, watched))
+        return Work(row[0], row[1], row[2], dict(zip(row[3], row[4], strict=True)))
 
     async def take_over(self, *, owner: str, limit: int) -> list[TurnRecord]:
         """Take running turns that no living replica owns, the oldest first."""
@@ -84,13 +79,10 @@ class SharedPostgresStore(PostgresStore):
         """The running turns of this owner."""
         return [turn_of(row) for row in await self._read(lambda c: c.fetch(HELD, owner))]
 
-    async def heads(self, session_ids: Sequence[str]) -> dict[str, int]:
-        """The last seq of these sessions."""
-        return {row[0]: row[1] for row in await self._read(lambda c: c.fetch(_HEADS, session_ids))}
-
-    async def turns_waiting(self) -> TurnsWaiting:
-        """The running turns that no living replica owns."""
-        return TurnsWaiting(*await self._run(lambda c: c.fetchrow(TURNS_WAITING), links=self._lease_links))
+    async def neighbours(self, answers_by: str) -> Neighbours:
+        """The running turns that no living replica owns, and how many replicas answer by something else."""
+        row = await self._run(lambda c: c.fetchrow(NEIGHBOURS, answers_by), links=self._lease_links)
+        return Neighbours(TurnsWaiting(row[0], row[1]), row[2])
 
     async def ask_owner(self, request: OwnerRequest) -> bool:
         """Leave a request for the replica that runs the turn; False if nobody does."""

@@ -19,6 +19,9 @@ from svc.service.store.postgres.links import FAILURES, connect
 log: logging.Logger = logging.getLogger("svc.store")
 WAIT_SECONDS = 10.0  # for the end of a connection whose service was killed
 LOOK_SECONDS = 1.0
+# A connection that breaks is known to be closed. Only one that is cut without a word has to be asked, before the server
+# gives the lock of a service that it does not hear to another one (``_KEEP_ALIVE``).
+ASK_SECONDS = 5.0
 _TAKE = "SELECT pg_try_advisory_lock(hashtext('svc service'), hashtext(current_schema()))"
 _SHARE = "SELECT pg_try_advisory_lock_shared(hashtext('svc service'), hashtext(current_schema()))"
 _OWN = "SELECT pid, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid()"
@@ -80,8 +83,12 @@ class PostgresLock:
 
     async def _keep(self, on_lost: Callable[[], None]) -> None:
         """Take the lock again after a broken connection."""
+        loop = asyncio.get_running_loop()
+        asked = loop.time()
         while True:
             await asyncio.sleep(LOOK_SECONDS)
+            if loop.time() - asked < ASK_SECONDS and not self._connection.is_closed():
+                continue
             try:
                 await self._connection.fetchval("SELECT 1")
             except FAILURES:
@@ -90,6 +97,7 @@ class PostgresLock:
                     log.critical("another service has taken this database", extra={"effect": "this one stops"})
                     on_lost()
                     return
+            asked = loop.time()
 
     async def _take_again(self) -> bool:
         """Take the lock once the server is back; False if another service was first."""

@@ -35,10 +35,16 @@ SELECT EXISTS (SELECT 1 FROM replica_requests WHERE owner = $1 AND reply IS NULL
     SELECT 1 FROM sessions s WHERE s.running_turn <> 0 AND s.owner <> $1 AND NOT EXISTS (
       SELECT 1 FROM replicas r WHERE r.id = s.owner AND r.lease_until > clock_timestamp()
     )
-  )
+  ), heads.ids, heads.seqs
+FROM (
+  SELECT coalesce(array_agg(id), '{}') AS ids, coalesce(array_agg(last_seq), '{}') AS seqs
+  FROM sessions WHERE id = ANY($2)
+) AS heads
 """
-TURNS_WAITING = """
-SELECT count(*), greatest(0, extract(epoch FROM clock_timestamp()) - min(t.started))::double precision
+NEIGHBOURS = """
+SELECT count(*), greatest(0, extract(epoch FROM clock_timestamp()) - min(t.started))::double precision, (
+  SELECT count(*) FROM replicas WHERE lease_until > clock_timestamp() AND answers_by NOT IN ('', $1)
+)
 FROM sessions s JOIN turns t ON t.number = s.running_turn
 WHERE s.running_turn <> 0 AND NOT EXISTS (
   SELECT 1 FROM replicas r WHERE r.id = s.owner AND r.lease_until > clock_timestamp()

@@ -412,9 +412,9 @@ class PostgresStore:
 
     # files
 
-    async def add_file(self, session_id: str, file: FileRecord, *, limit: int) -> FileRecord | None:
+    async def add_file(self, session_id: str, file: FileRecord, *, limit: int, room: int = 0) -> FileRecord | None:
         """Store the record of a file, or of a share in one; None if the session already has ``limit`` files."""
-        return await self._change_files(lambda c: file_rows.add(c, session_id, file, limit=limit))
+        return await self._change_files(lambda c: file_rows.add(c, session_id, file, limit=limit, room=room))
 
     async def remove_file(self, session_id: str, file: FileRecord) -> None:
         """Delete the record of a file."""

@@ -284,7 +284,6 @@ def folder_of(service: ThreadService) -> Path:
     return service.files
 
 
-@pytest.mark.one_service("counted by each service")
 def test_uploads_at_the_same_time_do_not_exceed_the_disk_quota(start_service: StartService):
     service = start_service(Echo, key_disk_bytes=MIB)
     with two_users(service) as (eve, _):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 
 import pytest
 
@@ -15,7 +15,7 @@ from svc.service.store.postgres import hints, links
 from svc.service.store.postgres.hints import PostgresHints
 from svc.service.store.postgres.shared import SharedPostgresStore
 from svc.service.store.postgres.single_service import PostgresLock
-from svc.service.store.records import LeaseLostError, TurnRecord
+from svc.service.store.records import FileRecord, LeaseLostError, NoRoomError, TurnRecord
 from svc.service.store.shared import Hint, OwnerRequest, Work
 from tests.support.postgres import PostgresServer
 from tests.support.store_records import END, info, query, session
@@ -56,12 +56,12 @@ async def test_only_turns_without_a_living_owner_are_taken_the_oldest_first(stor
 
 
 async def test_a_service_learns_in_one_look_whether_there_is_work(stores: list[SharedPostgresStore]):
-    assert await stores[0].work_for("0") == Work(has_requests=False, has_turns=False, has_free=False)
+    assert await stores[0].work_for("0") == Work(has_requests=False, has_turns=False, has_free=False, heads={})
     turn = await begin(stores[0], "living", "0")
     asked = OwnerRequest(id="r", session_id="living", turn_number=turn.number, kind="stop", body=b"")
     assert await stores[1].ask_owner(asked)
-    assert await stores[0].work_for("0") == Work(has_requests=True, has_turns=True, has_free=False)
-    assert await stores[1].work_for("1") == Work(has_requests=False, has_turns=False, has_free=False)
+    assert await stores[0].work_for("0") == Work(has_requests=True, has_turns=True, has_free=False, heads={})
+    assert await stores[1].work_for("1") == Work(has_requests=False, has_turns=False, has_free=False, heads={})
     await begin(stores[1], "dead", "1")
     assert (await stores[0].work_for("0")).has_free
 
@@ -167,7 +167,24 @@ async def test_heads_are_the_last_seqs(stores: list[SharedPostgresStore]):
     turn = await begin(stores[0], "s", "0")
     await stores[0].append(turn, [info(), info()])
     await stores[0].add_session(session("empty"))
-    assert await stores[1].heads(["s", "empty", "nowhere"]) == {"s": 3, "empty": 0}
+    assert (await stores[1].work_for("1", ["s", "empty", "nowhere"])).heads == {"s": 3, "empty": 0}
+
+
+async def test_files_of_one_user_that_services_add_at_once_do_not_exceed_the_room(stores: list[SharedPostgresStore]):
+    for number in range(3):
+        await stores[0].add_session(session(f"s{number}"))
+
+    def add(number: int, name: str, content: str) -> Awaitable[FileRecord | None]:
+        file = FileRecord(id=name, name=name, size=40, sha256=content, mime_type="text/plain", label="txt")
+        return stores[number].add_file(f"s{number}", file, limit=9, room=100)
+
+    contents = {f"f{number}{n}": number for number in range(3) for n in range(3)}
+    outcomes = await asyncio.gather(*(add(n, name, name) for name, n in contents.items()), return_exceptions=True)
+    stored = [one for one in outcomes if isinstance(one, FileRecord)]
+    assert (len(stored), {type(one) for one in outcomes}) == (2, {FileRecord, NoRoomError})
+    assert await stores[0].bytes_of("u") == 80
+    again = [add(n, f"again{n}", stored[0].sha256) for n in range(3)]  # a content that is there takes no room
+    assert [one.id for one in await asyncio.gather(*again)] == [stored[0].id] * 3
 
 
 async def test_hints_reach_the_others_gathered_and_after_a_broken_connection(address, monkeypatch: pytest.MonkeyPatch):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import sqlite3
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable
 from pathlib import Path
 
 import asyncpg
@@ -23,6 +23,7 @@ from svc.service.store.records import (
     FileRecord,
     FirstBatch,
     LeaseLostError,
+    NoRoomError,
     TurnEnd,
     TurnStart,
     TurnState,
@@ -219,6 +220,22 @@ async def test_files_are_counted_when_they_are_added(store: Store):
     await store.remove_file("s", file("f0"))
     assert [one.id if one else None for one in added] == ["f0", "f1", "f2", None, None]
     assert [f.id for f in (await store.session("s")).files] == ["f1", "f2"]
+
+
+async def test_files_are_added_only_if_there_is_room_beside_what_the_user_keeps(store: Store):
+    await store.add_session(session())
+    await store.add_session(session("other", user_id="other"))
+
+    def add(name: str, session_id: str = "s", content: str = "") -> Awaitable[FileRecord | None]:
+        file = FileRecord(id=name, name=name, size=40, sha256=content or name, mime_type="text/plain", label="txt")
+        return store.add_file(session_id, file, limit=9, room=100)
+
+    added = await asyncio.gather(*(add(f"f{n}") for n in range(4)), add("theirs", "other"), return_exceptions=True)
+    assert [one.kept for one in added if isinstance(one, NoRoomError)] == [80, 80]
+    assert [one.id for one in added if isinstance(one, FileRecord)] == ["f0", "f1", "theirs"]
+    assert (await add("f0")).id == "f0"  # a retry
+    await store.remove_file("s", added[0])
+    assert (await add("f5")).id == "f5"
 
 
 async def test_erasing_keeps_the_id_and_the_times(store: Store):

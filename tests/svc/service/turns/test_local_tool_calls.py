@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterator
 
 import pytest
 from websockets.asyncio.client import ClientConnection
 
+from svc.errors import InvalidRequestError
+from svc.messages import Message, MessageType
 from svc.service.settings import Settings
 from tests.support.assistants.scripted import Calling
 from tests.support.live import ThreadService, live_process
@@ -154,8 +157,8 @@ async def test_simultaneous_calls_are_confirmed_one_at_a_time(calling):
         assert (await read_turn(socket))[-2]["content"] == "1\n2"
 
 
-async def test_the_assistant_continues_without_an_answer_after_the_timeout(start_service):
-    service = start_service(Calling, confirmation_seconds=0.05, local_call_seconds=0.05)
+async def test_the_assistant_continues_without_a_confirmation_after_the_timeout(start_service):
+    service = start_service(Calling, confirmation_seconds=0.05)
     async with opened(service, register(service)) as socket:
         await offer(socket, "lookup=x")
         frames = await read_turn(socket)
@@ -164,9 +167,36 @@ async def test_the_assistant_continues_without_an_answer_after_the_timeout(start
         await answer(socket, late, is_allowed=True)
         assert "is pending: it was answered, timed out or never existed" in (await refused(socket))["content"]
 
+
+async def test_the_assistant_continues_without_a_result_after_the_timeout(start_service):
+    service = start_service(Calling, local_call_seconds=0.05)
+    async with opened(service, register(service)) as socket:
         await offer(socket, "other=x")
         await allow(socket)
         assert (await read_turn(socket))[-2]["content"] == "error: no result within 0.05 s"
+
+
+@pytest.mark.one_service("ends the time of a request in the memory of its service")
+async def test_an_answer_at_the_moment_at_which_the_time_ends_is_refused(start_service):
+    service = start_service(Calling)
+    session_id = register(service)
+    turns = service.running.service.turns
+
+    async def end_and_answer() -> None:
+        turns._local_calls[session_id]._pending_call.answer.cancel()  # the turn has not run since
+        turns.answer_here(session_id, response)
+
+    async with opened(service, session_id) as socket:
+        await offer(socket, "lookup=x")
+        asked = await read_until(socket, "confirmation_request")
+        response = Message(
+            message_type=MessageType.CONFIRMATION_RESPONSE,
+            id="late",
+            parent_id=asked["id"],
+            content=json.dumps({"is_allowed": True}),
+        )
+        with pytest.raises(InvalidRequestError, match="timed out"):
+            await asyncio.to_thread(service.run, end_and_answer())
 
 
 async def test_the_first_answer_wins_and_repeating_it_is_not_an_error(calling):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 
 import pytest
 
+from svc.errors import UnavailableError
 from tests.support.assistants.scripted import Slow, Steady
 from tests.support.live import ThreadService, wait_until
 from tests.support.wire_client import kinds, opened, read, read_turn, register, send, seqs
@@ -84,3 +86,37 @@ async def test_a_stopping_service_rejects_queries_and_lets_a_turn_finish(start_s
 
 def wait_for_drain(service: ThreadService) -> None:
     wait_until(lambda: service.running.service.turns.is_stopping, "the stop to begin")
+
+
+@pytest.mark.one_service("the store of one service fails")
+@pytest.mark.parametrize(
+    ("error", "logged"), [(UnavailableError("away", retry_after=1), []), (KeyError("a bug"), ["internal error"])]
+)
+async def test_a_turn_that_fails_to_begin_after_its_stream_was_closed_is_logged_only_if_that_is_a_bug(
+    start_service,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    error: Exception,
+    logged: list[str],
+):
+    service = start_service(Steady)
+    store = service.running.service.session_stores.logged
+    begun, has_gone, failed = asyncio.Event(), asyncio.Event(), asyncio.Event()
+
+    async def begin_turn(*_: object, **__: object) -> None:
+        begun.set()
+        await has_gone.wait()
+        failed.set()
+        raise error
+
+    monkeypatch.setattr(store, "begin_turn", begin_turn)
+    async with opened(service, register(service)) as socket:
+        await send(socket, message_type="query", content="1")
+        await asyncio.to_thread(wait_until, begun.is_set, "the turn to begin")
+        service.loop.call_soon_threadsafe(service.running.streams.leave)
+        await asyncio.to_thread(wait_until, lambda: not len(service.running.streams), "the stream to end")
+    service.loop.call_soon_threadsafe(has_gone.set)
+    await asyncio.to_thread(wait_until, failed.is_set, "the turn to fail")
+    service.run(asyncio.sleep(0))
+    gc.collect()  # asyncio complains about an exception that nobody looked at once its task is gone
+    assert [one.message for one in caplog.records if one.levelname == "ERROR"] == logged
