@@ -135,9 +135,11 @@ def clauses_of(text: str, language: str, skills_named_in: Callable[[str], Sequen
         return ()
     if is_foreign(language):
         parts = [(part, gloss(part, language)) for part in pieces(text, language)]
-        return tuple(_clause(part, words, skills_named_in(f"{part} {words}"), is_foreign=True) for part, words in parts)
+        return tuple(
+            _clause(part, words, skills_named_in(_asking(f"{part} {words}")), is_foreign=True) for part, words in parts
+        )
     english = [text[start:stop] for start, stop in pieces_of(text)]
-    clauses = [_clause(piece, "", skills_named_in(piece)) for piece in english]
+    clauses = [_clause(piece, "", skills_named_in(_asking(piece))) for piece in english]
     asking = [
         clause
         for clause in clauses
@@ -190,7 +192,7 @@ def _clause(text: str, words: str, skills: Sequence[str], *, is_foreign: bool = 
         kind = ClauseKind.NAMED
     elif (
         LOOK.search(glossed)
-        or (GENERAL_WORDS.search(glossed) and not (particular_names(text) or named_accounts(text)))
+        or (GENERAL_WORDS.search(glossed) and not _names_something(text))
         or _is_bare(text)
         or (window_of(text) and _ACTIVITY.issuperset(content_words(without_time(text))))
     ):
@@ -212,6 +214,30 @@ _ACTIVITY = frozenset(["active", "activity", "activities", "seen", "work", "work
 def _is_bare(text: str) -> bool:
     """Whether a clause names nothing in particular: "what do I need to know?"."""
     return not (content_words(text) or particular_names(text)) and text.isascii()
+
+
+_INPUT_NAME = re.compile(
+    r"[\w./-]{1,200}\.(?:log|txt|csv|tsv|jsonl?|ndjson|evtx|pcapng|pcap|eml|mbox|xml|parquet)(?:\.(?:gz|bz2|xz|zst))?",
+    re.I,
+)
+
+
+def _names_something(text: str) -> bool:
+    """Whether a clause names a value or an account, beside the evidence itself."""
+    return bool(set(particular_names(text)) - set(input_names(text)) or named_accounts(text))
+
+
+def _asking(text: str) -> str:
+    """The words that ask: whether anything is wrong in ``auth.log`` is not only a question about logins."""
+    if GENERAL_WORDS.search(text):
+        for name in input_names(text):
+            text = text.replace(name, " ")
+    return text
+
+
+def input_names(text: str) -> list[str]:
+    """The names in a clause that look like those of attached evidence: "is anything wrong in auth.log?"."""
+    return [name for name in particular_names(text) if _INPUT_NAME.fullmatch(name)]
 
 
 def particular_names(text: str) -> list[str]:

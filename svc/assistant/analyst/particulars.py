@@ -13,7 +13,7 @@ from itertools import takewhile
 import msgspec
 
 from svc.assistant.analyst.clause_words import GENERAL_WORDS, content_words, objects, stems
-from svc.assistant.analyst.clauses import CLAUSE_CHARS, Clause, ClauseKind, ClauseState, particular_names
+from svc.assistant.analyst.clauses import CLAUSE_CHARS, Clause, ClauseKind, ClauseState, input_names, particular_names
 from svc.assistant.analyst.questions.behaviours import searched_for
 from svc.assistant.analyst.questions.chosen_answers import chosen_answer
 from svc.assistant.analyst.questions.comparisons import comparison_answer
@@ -478,11 +478,15 @@ def _of_state(clause: Clause, findings: Sequence[AnyFinding], names: Sequence[st
     )
 
 
+_IN_INPUT = r"(?i:\b(?:in|within|inside|according to) (?:the )?)"
+
+
 def names_in(clause: Clause, findings: Sequence[AnyFinding]) -> list[str]:
     """The values that a clause names: addresses, files, quoted words, and accounts that findings are about."""
     accounts = accounts_in(findings)
     words = [word for word in re.findall(r"[\w.-]+", clause.text) if word.lower() in accounts]
-    names = list(dict.fromkeys([*particular_names(clause.text), *words]))
+    scope = {name for name in input_names(clause.text) if re.search(rf"{_IN_INPUT}{re.escape(name)}", clause.text)}
+    names = list(dict.fromkeys([*(name for name in particular_names(clause.text) if name not in scope), *words]))
     return names or unknown_person(clause.text, content_words(clause.text))
 
 
@@ -551,6 +555,13 @@ def general(clause: Clause, findings: Sequence[AnyFinding], searched: str) -> st
         quoted = code_span(clause.text, limit=CLAUSE_CHARS)
         shown = f" What was found: {_listed(severe)}." if severe else ""
         return f"**Cannot tell** {quoted}: no finding is about {code_span(' '.join(asked), limit=80)}.{shown}"
+    people = _people_in(clause, findings)
+    if (
+        severe
+        and people
+        and not any(is_of(one, name) or _mentions_all(one, [name]) for one in severe for name in people)
+    ):
+        return _about_others(clause, severe, people)
     mentioning = collected(one for one in severe if _mentions_all(one, words)) if words else []
     concerned = mentioning or severe
     about = f" {plural(len(mentioning), 'finding')} about {code_span(' '.join(words), limit=80)}:" if mentioning else ""
@@ -575,6 +586,21 @@ def general(clause: Clause, findings: Sequence[AnyFinding], searched: str) -> st
     weak = f" Matches of low severity, which are usually ordinary activity: {_listed(low)}." if low else ""
     of_what = f"of** {quoted}:" if words else "of an attack:**"
     return f"**No sign found {of_what} looked for {escape(searched)}.{weak}"
+
+
+def _people_in(clause: Clause, findings: Sequence[AnyFinding]) -> list[str]:
+    """The accounts that a clause asks about, also one that nothing in the evidence names."""
+    accounts = accounts_in(findings)
+    words = [word for word in re.findall(r"[\w.-]+", clause.text) if word.lower() in accounts]
+    return words or unknown_person(clause.text, content_words(clause.text))
+
+
+def _about_others(clause: Clause, severe: Sequence[AnyFinding], people: Sequence[str]) -> str:
+    """That what was found is about others than those whom the clause asks about."""
+    listed = ", ".join(code_span(name, limit=80) for name in people[:NAMED])
+    quoted = code_span(clause.text, limit=CLAUSE_CHARS)
+    none = f"no finding of medium or higher severity is about {listed}"
+    return f"**Cannot tell** {quoted}: {none}. Others: {_listed(severe)}."
 
 
 def _asked_of_it(clause: Clause) -> list[str]:

@@ -11,6 +11,7 @@ from functools import partial
 
 from svc.assistant.analyst import render
 from svc.assistant.analyst.clauses import Clause, ClauseState
+from svc.assistant.analyst.compound.one_input import of_one_input
 from svc.assistant.analyst.compound.unaddressed import unaddressed
 from svc.assistant.analyst.contract import SkillResult
 from svc.assistant.analyst.particulars import (
@@ -74,12 +75,14 @@ def clause_answers(
         for name in result.inputs
         if name not in understood
     }
+    inputs = list(dict.fromkeys([*names, *(file.name for file in plan.files)]))
     told: dict[Clause, Particular] = {}
     for clause in plan.clauses:
         answer_of = partial(answered, clause, findings, rules, events=events, lines=lines)
         formed = (
             without_days(clause, left_out)
             or of_inputs(clause, unread, findings, understood)
+            or of_one_input(clause, findings, examined, inputs)
             or of_form(clause, everything)
         )
         particular = (

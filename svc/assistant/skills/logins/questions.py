@@ -74,7 +74,7 @@ _KINDS = tuple(
 
 _NAME = r"[`'\"\u2018\u201c]?([A-Za-z][\w.-]{0,60}\w)[`'\"\u2019\u201d]?"
 _NAMED = (
-    re.compile(rf"\b(?i:did|has|had|could) {_NAME} (?:ever |also |really )?(?:log|sign|g[eo]t|enter|succe)"),
+    re.compile(rf"\b(?i:did|has|had|could) {_NAME} (?:ever |also |really )?(?:log|sign|g[eo]t|enter|succe|do any)"),
     re.compile(
         r"\b(?:log(?:ged|s)?|sign(?:ed|s)?|g[eo]t|gets|broke|break) ?-?(?:in|on|into)(?: successfully)? "
         rf"(?:as|to|from|using|by|for|with) (?:user |account |the )?{_NAME}"
@@ -88,7 +88,7 @@ _NAMED = (
 _NO_NAME = re.compile(
     r"attack|hack|intru|breach|bot|user|account|people|person|malware|threat|actor|employee|staff|crim|source|address"
     r"|host|brute|login|logon|password|exploit|nobody|compromis|taken|broken"
-    r"|(?:any|some|every|no) ?-?(?:one|body)\Z|(?:they|he|she|we|you|i|who|all|many|most|both|what)\Z"
+    r"|(?:any|some|every|no) ?-?(?:one|body|thing)\Z|(?:they|he|she|we|you|i|who|all|many|most|both|what)\Z"
     r"|(?:an?|any|the|this|that|these|some|every|each|one|another|no|local|domain|service|system|other|same|new|old"
     r"|shared|privileged|disabled|affected|targeted|victim|active|valid|cloud|email|mail|there|it|or|and|of|in|been"
     r"|remote|ssh|rdp|vpn|console|external|internal|failed|successful|unusual|suspicious|further|later|several|such"
