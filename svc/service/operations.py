@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import heapq
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 
@@ -242,8 +243,8 @@ class Service:
         """The caller's live sessions, oldest first: those after one, as many as ``limit`` says."""
         found = await self.session_stores.list_for_user(key.user_id, self.time.expiry())
         if self.list_elsewhere is not None:
-            found += await self.list_elsewhere(key)
-        found.sort(key=lambda session: session.create_time)
+            elsewhere = sorted(await self.list_elsewhere(key), key=lambda session: session.create_time)
+            found = list(heapq.merge(found, elsewhere, key=lambda session: session.create_time))
         if after is not None:
             index = next((n + 1 for n, session in enumerate(found) if session.id == after), None)
             if index is None:

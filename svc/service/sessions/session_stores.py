@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import heapq
 from collections.abc import Sequence
 from typing import NamedTuple
 from weakref import WeakValueDictionary
@@ -86,8 +87,9 @@ class SessionStores:
             await self.homes.release(session_ids)
 
     async def list_for_user(self, user_id: str, now: float) -> list[SessionRecord]:
-        """The user's live sessions, but for unlogged ones of other services."""
-        return [*await self.logged.list_sessions(user_id, now=now), *await self.list_private(user_id, now)]
+        """The user's live sessions in their order, but for unlogged ones of other services."""
+        logged, private = await self.logged.list_sessions(user_id, now=now), await self.list_private(user_id, now)
+        return list(heapq.merge(logged, private, key=lambda session: session.create_time))
 
     async def list_private(self, user_id: str, now: float) -> Sequence[SessionRecord]:
         """The user's live unlogged sessions of this service."""

@@ -196,8 +196,8 @@ class PostgresStore:
         return await self._read(lambda c: _session(c, session_id, "" if "\0" in query_id else query_id))
 
     async def list_sessions(self, user_id: str, *, now: float) -> list[SessionRecord]:
-        """The user's live sessions, oldest first."""
-        sql = f"{SESSION} WHERE s.user_id = $1 AND s.expire_time > $2 ORDER BY s.create_time, s.number"
+        """The user's live sessions in the order of their registration, whichever service's clock ran ahead."""
+        sql = f"{SESSION} WHERE s.user_id = $1 AND s.expire_time > $2 ORDER BY s.number"
         rows = await self._read(lambda c: c.fetch(sql, user_id, _whole(now)))
         return [session_record(row[22], row, row[17]) for row in rows]
 
