@@ -97,6 +97,12 @@ async def test_several_programs_may_open_a_new_database_at_once(address: Postgre
         await one.close()
 
 
+async def test_a_list_has_the_order_of_registration_although_a_clock_ran_ahead(store: PostgresStore):
+    await store.add_session(session("ahead", create_time=101))
+    await store.add_session(session("later", create_time=100))
+    assert [one.id for one in await store.list_sessions("u", now=0)] == ["ahead", "later"]
+
+
 async def test_only_a_schema_that_says_so_is_refused(store: PostgresStore, address: PostgresAddress):
     await store._write(lambda c: c.execute("UPDATE schema_state SET version = 99"))
     beside = PostgresStore(address)
