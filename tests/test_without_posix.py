@@ -60,6 +60,7 @@ def test_a_question_about_a_file_is_answered_by_a_local_service(environment: dic
     assert "40" in done.stdout
 
 
+@pytest.mark.slow
 def test_a_report_runs_the_magics_in_a_kernel(environment: dict[str, str], tmp_path: Path):
     notebook = nbformat.v4.new_notebook(metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
     notebook.cells = [

@@ -108,6 +108,7 @@ def test_the_chat_is_dead(lab: tuple[Workbench, Watched], place: str):
 @pytest.mark.parametrize(
     "is_trusted", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["trusted", "not trusted"]
 )
+@pytest.mark.slow
 def test_the_notebook_opened_again_is_dead(lab: tuple[Workbench, Watched], is_trusted: bool):
     bench, watched = lab
     path = bench.jupyter.root / "asked.ipynb"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.test_chat import ShowChat, allowed, answers, show_chat, site
@@ -43,6 +44,7 @@ def tree(page: Page) -> list[tuple[str, str, dict[str, Any]]]:
     ]
 
 
+@pytest.mark.slow
 def test_a_session_by_keyboard_alone(show_chat: ShowChat, allowed):
     page = show_chat(allowed(Echo))
     expect(page.get_by_label("Question")).to_be_enabled()

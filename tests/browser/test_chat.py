@@ -192,6 +192,7 @@ def test_the_session_history_is_requested_once(show_chat: ShowChat, allowed):
     expect(page.locator("article.turn")).to_have_count(2)
 
 
+@pytest.mark.slow
 def test_the_printed_page_has_the_conversation_without_controls(show_chat: ShowChat, allowed):
     service = allowed(Echo)
     page = show_chat(service, {"session-name": "Ticket 4711", "theme": "dark", "is-fullscreen": "true"})
@@ -234,6 +235,7 @@ def test_a_reload_during_a_turn_resumes_it(show_chat: ShowChat, allowed):
     assert steps(again) == infos(service, session_id)
 
 
+@pytest.mark.slow
 def test_a_killed_and_restarted_service_loses_and_repeats_nothing(show_chat: ShowChat, site: Host, tmp_path: Path):
     port = free_port()
 

@@ -124,6 +124,7 @@ def run_pytest(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize("processes", ["0", pytest.param("1", marks=pytest.mark.slow)])  # this one; one of xdist
+@pytest.mark.slow
 def test_without_a_browser_a_run_ends_with_one_message(processes: str):
     done = run_pytest("-n", processes, "tests/browser/test_charts.py", "tests/svc/service/quotas/test_windows.py")
 
@@ -135,6 +136,7 @@ def test_without_a_browser_a_run_ends_with_one_message(processes: str):
     assert len(said.splitlines()) < 12, said
 
 
+@pytest.mark.slow
 def test_no_browser_deselects_the_tests_that_need_one():
     done = run_pytest(
         "-n", "0", "--no-browser", "tests/browser/test_charts.py", "tests/svc/service/quotas/test_windows.py"

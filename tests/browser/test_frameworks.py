@@ -122,6 +122,7 @@ def ask_in(page: Page) -> None:
         pytest.param("Svelte", VITE, id="Svelte-Vite", marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_the_element_answers_in_a_component(
     installed: None, open_page: OpenPage, site: Host, service: ThreadService, tmp_path: Path, title: str, build: str
 ):

@@ -42,6 +42,7 @@ def ran(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.glob("**/ran-*"))
 
 
+@pytest.mark.slow
 def test_opening_a_notebook_runs_nothing_and_connecting_imports_nothing_from_its_folder(lab: Workbench):
     folder = lab.jupyter.root / "case"
     plant(folder)

@@ -66,6 +66,7 @@ def lab(browser: Browser, jupyter: JupyterServer) -> Iterator[Workbench]:
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("time", [1, pytest.param(2, marks=pytest.mark.long), pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.slow
 def test_ask_follow_up_theme_full_screen_reload_restart_and_find_again(
     lab: Workbench, jupyter: JupyterServer, time: int
 ):

@@ -41,6 +41,7 @@ def run(*words: str, **environment: str) -> str:
     return done.stdout + done.stderr
 
 
+@pytest.mark.slow
 def test_jupyter_lists_the_extension_as_enabled_and_compatible(prefix: Path):
     listed = run(
         sys.executable, "-m", "jupyterlab.labextensions", "list", JUPYTER_PATH=str(prefix / "share" / "jupyter")

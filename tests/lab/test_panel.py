@@ -112,6 +112,7 @@ def test_a_cell_waits_for_the_question_of_the_panel(bench: Workbench):
     expect(bench.output(1).last).to_contain_text("echo after it (after 0)")
 
 
+@pytest.mark.slow
 def test_a_second_view_a_reload_and_a_restart_resume_the_session(bench: Workbench, shots: Path):
     chat = show(bench, "again.ipynb", "from svc_jupyter import ChatPanel\nChatPanel()")
     ask(chat, "echo before all that")

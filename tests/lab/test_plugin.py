@@ -124,6 +124,7 @@ def test_a_question_is_highlighted_as_text_and_tab_completes_its_options(lab: Wo
     expect(lab.cell(1).locator(".cm-content span")).not_to_have_count(0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("subject", "cell", "written"),
     [
@@ -183,6 +184,7 @@ def test_the_last_answer_becomes_a_cell_that_is_safe_to_render(lab: Workbench):
     lab.page.wait_for_function("navigator.clipboard.readText().then(text => text.includes('203[.]0[.]113[.]9'))")
 
 
+@pytest.mark.slow
 def test_an_answer_that_examined_nothing_is_marked_in_the_chat_the_cell_and_the_inserted_cell(lab: Workbench):
     lab.open("unread.ipynb", LOAD, "%svc status not_examined **No failed login.**", "3")
     lab.run(0)

@@ -28,6 +28,7 @@ def lab(browser: Browser, jupyter: JupyterServer) -> Iterator[Workbench]:
 
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("time", [1, pytest.param(2, marks=pytest.mark.long), pytest.param(3, marks=pytest.mark.long)])
+@pytest.mark.slow
 def test_ask_watch_stop_insert_reload_restart_and_switch(lab: Workbench, jupyter: JupyterServer, time: int):
     heard: list[str] = []
     lab.page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: heard.append(str(frame))))

@@ -71,6 +71,7 @@ def test_the_cell_asks_and_the_tool_runs_when_it_is_allowed(bench: Workbench):
     expect(bench.output(2).last).to_contain_text("['web1']")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("theme", sampled(["JupyterLab Light", "JupyterLab Dark"], 1))
 def test_the_panel_asks_for_its_own_question(bench: Workbench, theme: str):
     bench.command("apputils:change-theme", theme=theme)

@@ -147,6 +147,7 @@ def test_a_bundle_has_all_wheels_their_hashes_the_tables_and_an_installer(made: 
     assert {line.split("  ")[1] for line in sums.splitlines()} == there
 
 
+@pytest.mark.slow
 def test_it_is_installed_without_a_network_and_runs(made: Path, tmp_path: Path):
     mine = tmp_path / "new"
     (mine / "rules").mkdir(parents=True)
@@ -227,6 +228,7 @@ def test_an_extra_is_included(ours: Path, tmp_path: Path):
     assert "extra-one" in names(tmp_path / "b")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("system", "expected"),
     [("windows-amd64", {"only-windows", "native"}), ("linux-aarch64", {"only-posix", "native"})],

@@ -101,11 +101,13 @@ def check_types(project: Path, *resolutions: str) -> None:
         compile_strictly(project, resolution, *files)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(600)
 def test_what_a_service_serves_installs_and_loads_as_a_module_and_by_require(project: Path, live: ThreadService):
     check(project, live)
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(300)
 def test_its_types_pass_a_strict_compiler(project: Path):
     check_types(project, "node16")

@@ -163,6 +163,7 @@ def test_the_image_is_built_from_the_files_that_the_wheel_needs():
     assert {"svc", "svc_jupyter", "labextension", "pyproject.toml", "README.md", "LICENSE", ".ci/locks"} <= allowed
 
 
+@pytest.mark.slow
 def test_the_command_of_the_service_image_listens_and_its_health_check_tells(tmp_path: Path):
     """As the image has them, but in this folder and on another port."""
     values = dict(whole("service"))

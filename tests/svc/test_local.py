@@ -74,6 +74,7 @@ def test_an_internal_error_of_the_local_service_names_the_log(scripted_local: Pa
     assert fault in log.read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [KILL, signal.SIGTERM], ids=["kill", "stop"])
 def test_a_service_that_stops_during_a_turn_loses_no_message(scripted_local: Path, how: signal.Signals):
     with Svc() as client:

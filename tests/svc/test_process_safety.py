@@ -25,6 +25,7 @@ def test_children_do_not_search_folders_that_depend_on_where_they_run():
     assert child_environment({"PYTHONPATH": "."}) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_a_service_started_in_a_strangers_folder_runs_nothing_of_it_and_cannot_be_dumped(tmp_path: Path):
     folder, ran, script = tmp_path / "case", tmp_path / "ran", tmp_path / "bin" / "svc"

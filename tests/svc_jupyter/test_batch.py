@@ -39,6 +39,7 @@ def drawn(html: str) -> str:
     return base64.b64decode(re.search('base64,([^"]+)', html)[1]).decode()
 
 
+@pytest.mark.slow
 def test_thousands_of_lines_are_counted_and_both_displays_are_saved(local_state: Path, tmp_path: Path):
     failures = write_auth_log(tmp_path / "auth.log")
     notebook = notebook_of(
@@ -71,6 +72,7 @@ def test_thousands_of_lines_are_counted_and_both_displays_are_saved(local_state:
         assert f">{source}: {count:,}, 1 account<" in by_source
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

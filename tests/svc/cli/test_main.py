@@ -97,6 +97,7 @@ def test_files_are_attached(tmp_path: Path):
     assert done.stdout == "a.log (3), b.log (2)\n"
 
 
+@pytest.mark.slow
 def test_folders_and_piped_input_are_attached(tmp_path: Path):
     for host in ("web", "db"):
         (tmp_path / host / "log").mkdir(parents=True)

@@ -201,6 +201,7 @@ class Service:
         self.live.running.service.save_clock = save
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_restarted", [False, True], ids=["running", "across a restart"])
 @pytest.mark.parametrize("jump", [10 * YEAR, -10 * YEAR])
 def test_neither_sessions_nor_files_nor_keys_are_lost_by_a_jump(tmp_path: Path, jump: float, is_restarted: bool):

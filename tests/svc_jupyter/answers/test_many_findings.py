@@ -80,6 +80,7 @@ def test_every_indicator_is_in_the_findings(client: Svc, count: int, is_logged: 
 
 
 @pytest.mark.parametrize("count", [MANY, pytest.param(20_000, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_follow_up_counts_all_earlier_findings(client: Svc, count: int):
     text, truth = indicator_list(count, seed=2)
     session = client.create_session()
@@ -96,6 +97,7 @@ def test_a_follow_up_counts_all_earlier_findings(client: Svc, count: int):
     assert f"**{count:,} of {len(hashes):,} findings**" in again.raw
 
 
+@pytest.mark.slow
 def test_a_follow_up_says_what_it_cannot_read_any_more(client: Svc):
     text, _ = indicator_list(MANY, seed=3)
     session = client.create_session()
@@ -120,6 +122,7 @@ def test_findings_of_an_unlogged_session_touch_no_disk(client: Svc, service: Pro
     assert files_of(service) == before
 
 
+@pytest.mark.slow
 def test_a_cancelled_question_leaves_only_the_findings_of_its_partial_answer(client: Svc, service: ProcessService):
     text, _ = indicator_list(20_000, seed=5)
     session = client.create_session()

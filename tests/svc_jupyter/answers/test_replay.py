@@ -111,6 +111,7 @@ def test_what_is_not_pinned_fails_and_is_never_asked(
     assert "no stored answer for this question ('count" in caught.value.evalue
 
 
+@pytest.mark.slow
 def test_replay_asks_only_what_is_new_and_the_session_knows_what_was_replayed(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ):
@@ -126,6 +127,7 @@ def test_replay_asks_only_what_is_new_and_the_session_knows_what_was_replayed(
     assert "asking again what was answered from the store: count 2" in str(second)
 
 
+@pytest.mark.slow
 def test_refresh_asks_all_and_says_what_changed(folder: Path, monkeypatch: pytest.MonkeyPatch):
     run(folder, "%svc --answers replay count 2")
     store = folder / ".answers"
@@ -141,6 +143,7 @@ def test_refresh_asks_all_and_says_what_changed(folder: Path, monkeypatch: pytes
     assert {entry.text for entry in answer_store.entries(store)} == {"count 2 (after 0)", "count 5 (after 0)"}
 
 
+@pytest.mark.slow
 def test_live_leaves_the_store_alone(folder: Path):
     notebook = run(folder, "%svc count 2")
 
@@ -149,6 +152,7 @@ def test_live_leaves_the_store_alone(folder: Path):
     nbformat.validate(notebook)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("keeps", "stored"), [("", 0), ("1", 1)], ids=["not stored", "unless wanted"])
 def test_answers_of_sessions_that_may_not_be_logged(
     keeps: str, stored: int, folder: Path, monkeypatch: pytest.MonkeyPatch
@@ -165,6 +169,7 @@ def test_a_mode_that_is_none_says_which_there_are(folder: Path):
         run(folder, "%svc --answers stale count 2")
 
 
+@pytest.mark.slow
 def test_what_fills_a_question_is_not_stored_and_still_tells_it_from_others(folder: Path, cut):
     first = run(folder, "n = 2", "%svc --fill --answers replay count {n}")
     cut()

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from queue import Empty
 
+import pytest
+
 from svc import Session, State, Svc
 from tests.support.kernels import Kernel
 from tests.support.live import wait_until
@@ -27,6 +29,7 @@ def is_under_way(session: Session) -> bool:
     return session.state == State.RUNNING_AGENT and session.num_messages > 1
 
 
+@pytest.mark.slow
 def test_the_question_of_a_dead_kernel_does_not_go_on(scripted_local: Path, tmp_path: Path):
     with Kernel(tmp_path / "kernel") as kernel:
         kernel.run("%load_ext svc_jupyter")

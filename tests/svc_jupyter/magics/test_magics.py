@@ -279,6 +279,7 @@ def test_eight_thousand_steps_are_drawn_a_few_times(shared_kernel: Kernel):
     assert seen.updates <= 10 * seconds + 3
 
 
+@pytest.mark.slow
 def test_a_killed_service_is_started_again_and_the_turn_is_answered(
     kernel: Kernel, scripted_local: Path, session: SessionOf
 ):
@@ -301,6 +302,7 @@ def test_a_restarted_kernel_finds_its_session(kernel: Kernel):
     assert "echo two (after 1)" in kernel.run("%svc echo two").shown()
 
 
+@pytest.mark.slow
 def test_two_kernels_have_sessions_of_their_own(kernel: Kernel, tmp_path: Path):
     with Kernel(tmp_path / "other") as other:
         kernel.run("%svc echo one")
@@ -309,6 +311,7 @@ def test_two_kernels_have_sessions_of_their_own(kernel: Kernel, tmp_path: Path):
     assert "echo two (after 0)" in seen.shown()
 
 
+@pytest.mark.slow
 def test_a_deleted_session_is_replaced_and_said_so(kernel: Kernel, session: SessionOf):
     kernel.run("%svc echo one")
     session().delete()

@@ -119,6 +119,7 @@ def test_an_installation_without_the_built_script_says_how_to_get_the_panel(
         widget.ChatPanel()
 
 
+@pytest.mark.slow
 def test_a_batch_run_shows_the_transcript_alone_and_brings_it_up_to_date(scripted_local: Path, tmp_path: Path):
     executed = execute(notebook_of("%svc panel", "%svc echo <script>alert(1)</script>"), tmp_path)
     (told,) = executed.cells[1].outputs

@@ -38,6 +38,7 @@ def sweep(work: Path, *arguments: str, out: str = "out"):
     return run_report("run", "n.ipynb", "--sweep", "cases.csv", "--out", out, *arguments, folder=work)
 
 
+@pytest.mark.slow
 def test_a_sweep_tells_unanswered_cases_from_ok_ones(work: Path):
     cases_of(
         work,
@@ -108,6 +109,7 @@ def test_one_notebook_exits_with_its_status(work: Path, status: str, code: int):
     assert (work / "n.html").exists()
 
 
+@pytest.mark.slow
 def test_pinned_answers_keep_their_status_and_old_ones_are_unknown(work: Path, monkeypatch: pytest.MonkeyPatch):
     stored = ("--answers", "replay", "-p", "status=not_examined")
     assert run_report("run", "n.ipynb", *stored, folder=work).returncode == 6
@@ -142,6 +144,7 @@ def assert_unknown(work: Path, arguments: tuple[str, ...], *, code: int, status:
     ] * 2
 
 
+@pytest.mark.slow
 def test_refresh_reports_a_changed_status_of_the_same_text(work: Path):
     arguments = ("-p", "status=not_examined", "--fail-on-change")
     run_report("run", "n.ipynb", "--answers", "replay", *arguments, folder=work)

@@ -87,6 +87,7 @@ def test_a_kernel_that_is_killed_in_the_middle_of_a_case_costs_that_case_alone(f
     assert statuses_of(folder) == ["ok"] * 3
 
 
+@pytest.mark.slow
 def test_a_service_that_goes_away_and_comes_back_costs_the_cases_between(
     folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ):
@@ -130,6 +131,7 @@ def test_a_service_out_of_reach_has_its_own_exit_code(tmp_path: Path, monkeypatc
     assert "ServiceUnreachableError" in (tmp_path / "work.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_file_that_may_not_be_written_whole_is_not_written(folder: Path):
     """As on a full disk, and where no disk may be made for the test: files of this process end at 8 KB."""
     save_notebook(folder / "work.ipynb", "n = 0", "print('n' * 9000)")
@@ -150,6 +152,7 @@ def test_a_file_that_may_not_be_written_whole_is_not_written(folder: Path):
     assert statuses_of(folder) == ["ok"] * 3
 
 
+@pytest.mark.slow
 def test_what_may_not_be_written_is_not_in_the_store_either_and_pins_still_fit(
     scripted_local: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ):

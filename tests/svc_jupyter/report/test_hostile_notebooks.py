@@ -85,6 +85,7 @@ def assert_dead(page: str) -> None:
         assert str(element.get("src", "data:")).startswith("data:")
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(400)
 @pytest.mark.parametrize("kind", sampled(TOKENS, 3))
 def test_no_fragment_ends_the_export_or_is_live(kind: str):

@@ -50,6 +50,7 @@ def test_its_sweep_runs_on_pinned_answers_and_every_host_has_its_verdict(tmp_pat
     assert "Answers: 0 changed, 0 new, 0 gone, 6 same. Findings: 0 added, 0 removed." in same.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [

@@ -49,6 +49,7 @@ def _output(output: NotebookNode) -> object:
     return output.get("text") or output.get("data")
 
 
+@pytest.mark.slow
 def test_a_parameterised_notebook_gives_the_same_cells_as_papermill_gives(folder: Path):
     subprocess.run(
         [PAPERMILL, "work.ipynb", "theirs.ipynb", *WORDS, "-f", "values.yaml", "--no-progress-bar"],

@@ -63,6 +63,7 @@ def statuses_of(folder: Path) -> list[object]:
     return [case["status"] for case in record_of(folder).values()]
 
 
+@pytest.mark.slow
 def test_every_case_has_its_true_status_and_the_next_run_completes_it(folder: Path):
     cases_of(folder, "", "raise", "die", "sleep", "")
 
@@ -243,6 +244,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["umount", "--lazy", disk], check=True)
 
 
+@pytest.mark.slow
 def test_a_full_disk_is_told_leaves_nothing_half_written_and_resume_completes(folder: Path, small_disk: Path):
     cases_of(folder, *["long"] * 3)
     (folder / "out").symlink_to(small_disk)
@@ -260,6 +262,7 @@ def test_a_full_disk_is_told_leaves_nothing_half_written_and_resume_completes(fo
     assert_whole(folder / "out")
 
 
+@pytest.mark.slow
 def test_two_sweeps_side_by_side_share_one_store(scripted_local: Path, tmp_path: Path):
     notebook = nbformat.v4.new_notebook()
     parameters = nbformat.v4.new_code_cell("n = 0", metadata={"tags": ["parameters"]})

@@ -144,6 +144,7 @@ def _split_code(markdown):
     return parts
 
 
+@pytest.mark.slow
 async def test_many_findings_are_in_one_message_as_far_as_they_fit_and_all_in_a_file(analyst):
     lines = (
         f"Nov 20 03:12:00 h sshd[{n}]: Failed password for invalid user {'u' * 80}{n % 4000} from 10.{n // 65536}."

@@ -75,6 +75,7 @@ def session_id(three: Three) -> str:
         return http.post("/session/register", json={"can_log": False}).json()["data"]["id"]
 
 
+@pytest.mark.slow
 async def test_requests_files_and_streams_are_passed_on_over_https(three: Three, session_id: str):
     before = three.figure(three.trusting, "svc_passed_on_total")
     evidence = b"evidence " * 200_000

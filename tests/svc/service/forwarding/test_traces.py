@@ -98,6 +98,7 @@ async def test_the_death_of_its_service_ends_a_session(cluster: Cluster):
         assert (gone.status_code, gone.json()["error"]["code"]) == (404, "session_not_found")
 
 
+@pytest.mark.slow
 async def test_a_turn_that_is_waited_for_ends_with_its_service(cluster: Cluster):
     first, second = cluster.services
     session_id = register(first, can_log=False)

@@ -51,6 +51,7 @@ def test_probes_need_no_known_host(tmp_path: Path):
         assert status(service, "/ready?key=svc_" + "a" * 49) == 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("second", [signal.SIGTERM, signal.SIGINT])
 async def test_a_second_signal_ends_it_without_waiting(tmp_path: Path, second: signal.Signals):
     with live_process(tmp_path, "Slow", SVC_DRAIN_SECONDS="600", SVC_STOP_SECONDS="600") as service:

@@ -149,6 +149,7 @@ def test_a_second_process_on_the_same_files_is_rejected(tmp_path: Path):
     assert "Traceback" not in same_database.stderr + same_connection.stderr
 
 
+@pytest.mark.slow
 def test_an_idle_service_exits_unless_a_stream_is_open(tmp_path: Path):
     async def hold_a_stream(service: ProcessService) -> None:
         async with opened(service, register(service)) as socket:

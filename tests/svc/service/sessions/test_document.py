@@ -142,6 +142,7 @@ async def test_long_sessions_take_little_memory_and_leave_the_loop_free(tmp_path
         assert peak - before < 64 * MIB
 
 
+@pytest.mark.slow
 async def test_unread_documents_are_not_kept_in_memory(tmp_path: Path):
     with live_process(tmp_path, "Echo") as service:
         session_id = await asked(service, 16, "y" * 900_000)

@@ -118,6 +118,7 @@ async def test_the_turns_and_streams_of_a_service_without_its_database_go_on_els
     assert figures(other)["svc_turns_taken_over_total[]"] >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", ["cut", "hold"])
 async def test_a_turn_waits_for_the_database_and_goes_on(start: Start, link: DatabaseLink, fault: str):
     service = start(link.address)
@@ -146,6 +147,7 @@ async def test_a_turn_waits_for_the_database_and_goes_on(start: Start, link: Dat
     assert figures(service)["svc_turns_taken_over_total[]"] == 0
 
 
+@pytest.mark.slow
 async def test_a_turn_ends_with_an_error_after_the_chosen_patience(start: Start, link: DatabaseLink):
     service = start(link.address, store_patience_seconds=0.5)
     session_id = register(service)

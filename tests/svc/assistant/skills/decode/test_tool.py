@@ -138,6 +138,7 @@ def test_chains_of_one_to_four_layers_are_decoded_long():
     assert right >= 570, failed
 
 
+@pytest.mark.slow
 def test_chains_of_up_to_six_layers_around_other_kinds_of_text_are_decoded():
     right, failed = solved(range(5_000, 5_016), layers=6, plains=chains.HELD_PLAIN)
     assert right >= 14, failed
@@ -160,6 +161,7 @@ def test_chains_of_up_to_six_layers_around_other_kinds_of_text_are_decoded_long(
         pytest.param(range(81_000, 81_150), mixed_chains.HELD_PLAIN, id="many, other texts", marks=pytest.mark.long),
     ],
 )
+@pytest.mark.slow
 def test_mixed_chains_around_texts_of_several_languages_are_decoded(seeds: range, plains: tuple[str, ...]) -> None:
     failed = []
     for seed in seeds:
