@@ -28,7 +28,6 @@ MAX_MESSAGE_CHARS = 16_384
 HEAD_LINES = 100
 LEAST_RECORDS = 2
 _RECORD_SHARE = 0.6  # of the first lines that begin a record, unless the others look like what follows one
-_LEAST_SHARE = 0.1
 _LEVEL = "TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE|PANIC"
 _CLOCK = r"(?P<clock>[0-2]\d:[0-5]\d:[0-6]\d)(?:[.,](?P<fraction>\d{1,9}))?"
 _ZONE = r"(?: ?(?P<zone>Z|UTC|GMT|[+-]\d\d:?\d\d)(?![\w:]))?"
@@ -65,22 +64,25 @@ _KERNEL = re.compile(r"(?:<\d{1,3}>)?\[ {0,8}\d{1,9}\.\d{6}\] ")
 _CONTINUED = "\n"
 
 
+def _first_lines(head: bytes) -> list[str]:
+    is_wide = head.startswith((b"\xff\xfe", b"\xfe\xff"))
+    text = head[: len(head) & ~1].decode("utf-16", errors="replace") if is_wide else head.decode("utf-8-sig", "replace")
+    return [line for line in split_lines(text)[:HEAD_LINES] if line.strip()]
+
+
 def is_application_log(head: bytes) -> bool:
     """Return whether a file's first lines are records that begin with a time or a level."""
-    lines = [line for line in split_lines(head.decode("utf-8-sig", errors="replace"))[:HEAD_LINES] if line.strip()]
+    lines = _first_lines(head)
     if len(lines) >= LEAST_RECORDS and all(map(_KERNEL.match, lines[:-1])):
         return True
     if sum(_is_undated(line) for line in lines) >= max(LEAST_RECORDS, _RECORD_SHARE * len(lines)):
         return True
-    begins = [_BEGIN.match(line) is not None for line in lines]
-    records = sum(begins)
-    if records < LEAST_RECORDS or records < _LEAST_SHARE * len(lines):
+    begins = [found for line in lines if (found := _BEGIN.match(line)) is not None]
+    is_leveled = any(_LEVEL_IN.search(found.string, 0, found.end() + _LEVEL_CHARS) for found in begins)
+    if not begins or (len(begins) < LEAST_RECORDS and not is_leveled) or is_timeline(head):
         return False
-    if is_timeline(head):
-        return False
-    others = lines[begins.index(True) :]
-    rest = [line for line in others if not _BEGIN.match(line)]
-    return records >= _RECORD_SHARE * len(lines) or all(map(_FOLLOWS.match, rest))
+    rest = [line for line in lines[lines.index(begins[0].string) :] if not _BEGIN.match(line)]
+    return len(begins) >= _RECORD_SHARE * len(lines) or all(map(_FOLLOWS.match, rest))
 
 
 def is_timeline(head: bytes) -> bool:
@@ -88,7 +90,7 @@ def is_timeline(head: bytes) -> bool:
 
     These are sentences without the marks that programs put into their messages.
     """
-    lines = split_lines(head.decode("utf-8-sig", errors="replace"))[:HEAD_LINES]
+    lines = _first_lines(head)
     messages = [line[found.end() :] for line in lines if (found := _BEGIN.match(line)) is not None]
     marked = sum(_MARK.search(one[:_MARK_CHARS]) is not None for one in messages)
     written = sum(_FUNCTION_WORD.search(one) is not None for one in messages)

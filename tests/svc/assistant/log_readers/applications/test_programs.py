@@ -81,6 +81,7 @@ NO_LOGS = {
     ),
     "headings": "INFO: what this is\nIt is a text.\nWith several lines.\n",
     "no such day": "2026-13-45 03:10:00 started\nthen stopped\n",
+    "a date in a text": "2026-11-20 03:10:00 was when it began\nand nobody saw it\n",
     "a table": "2026-11-20,03:10\n2026-11-21,03:11\n",
 }
 
@@ -104,6 +105,19 @@ def test_the_times_of_a_form_are_read(form: str):
 @pytest.mark.parametrize("name", NO_LOGS)
 def test_a_text_that_is_no_log_is_not_read_as_one(name: str):
     assert not reader.is_application_log(NO_LOGS[name].encode())
+
+
+@pytest.mark.parametrize(
+    ("content", "records"),
+    [
+        pytest.param(JAVA.encode("utf-16"), 2, id="UTF-16, as SQL Server writes"),
+        pytest.param(b"2026-11-20 03:10:00 INFO start\n", 1, id="one record"),
+        pytest.param(b"2026-11-20 03:10:00 ERROR x\n" + b"\tat com.x.Y(Z.java:1)\n" * 500, 1, id="a long stack trace"),
+    ],
+)
+def test_a_log_of_an_unusual_shape_is_known(content: bytes, records: int):
+    assert identify(content, "x.log")[1] == "applog"
+    assert sum(isinstance(item, Event) for item in reader.read(io.BytesIO(content))) == records
 
 
 def test_a_stack_trace_belongs_to_its_record():
