@@ -1,4 +1,4 @@
-"""Put the values of PowerShell's variables where they are used, so that a rule sees the path instead of its name. Pure.
+"""Put known values of PowerShell's variables in their places, so that a rule sees a path instead of a name. Pure.
 
 Only literals, lists of literals and loops over them count, and only for a variable that is written once: anything else
 stays a name, for which a rule assumes the worst.
