@@ -531,7 +531,7 @@ class _ClauseReader:
 
 
 def _ranked_column(ranked: re.Match[str] | None) -> dict[str, tuple[str, ...]]:
-    """What an ordinal counts, if it is no record: the column of "the 2nd account"."""
+    """What an ordinal counts beside records: the column of "the 2nd account"."""
     noun = re.match(r" (?:different |new |other )?(\w+)", ranked.string[ranked.end() :]) if ranked is not None else None
     if noun is None or re.fullmatch(_NOUNS, noun[1], re.IGNORECASE):
         return {}
