@@ -632,10 +632,14 @@ def _decided(
         for one in of_kind(findings, *topic.kinds)
         if topic.proves(one) and (not names or any(is_of(one, name) for name in names))
     )
+    hints = [] if proof else [one for one in of_kind(findings, *topic.kinds) if topic.hints(one)]
+    hints = [one for one in hints if not names or any(is_of(one, name) for name in names)]
     quoted = code_span(clause.text, limit=CLAUSE_CHARS)
     if proof:
         yes = "**Found:**" if is_negated(clause.text) else "**Yes:**"
         sentence = f"{yes if topic.is_certain else '**Possibly:**'} {_listed(proof)}."
+    elif hints:
+        sentence = f"**Possibly:** {_listed(hints)}."
     elif any(map(topic.shows, of_kind(findings, *topic.shown_by))):
         who = f" of {', '.join(code_span(name, limit=80) for name in names[:NAMED])}" if names else ""
         known = f" {plural(len(mentioning), 'finding')}: {_listed(mentioning)}." if mentioning else ""

@@ -35,6 +35,8 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     unless: re.Pattern[str] = re.compile(r"(?!)")
     kinds: tuple[str, ...]
     proves: Callable[[AnyFinding], bool] = lambda _finding: True
+    hints: Callable[[AnyFinding], bool] = lambda _finding: False
+    """What is no proof, but more than no sign."""
     shown_by: tuple[str, ...]
     shows: Callable[[AnyFinding], bool] = lambda _finding: True
     looked_for: str
@@ -49,6 +51,11 @@ def _is_login(finding: AnyFinding) -> bool:
     if isinstance(finding.facts, AuthSuccess):
         return finding.facts.access not in _LOCAL
     return True
+
+
+def _follows_failures(finding: AnyFinding) -> bool:
+    """Whether a login was accepted after failures of the same source."""
+    return isinstance(finding.facts, AuthSuccess) and finding.facts.failures_before > 0
 
 
 def _records_logins(finding: AnyFinding) -> bool:
@@ -76,6 +83,7 @@ TOPICS = (
         words=_pattern(r"\b(?:attack\w*|brut\w*|guess\w*|spray\w*|it|they)\b[^?]{0,60}\b(?:succe\w+|work(?:ed)?)\b"),
         kinds=_LOGINS,
         proves=lambda finding: _is_login(finding) and finding.severity in _SEVERE,
+        hints=lambda finding: _is_login(finding) and _follows_failures(finding),
         shown_by=_LOGIN_LOGS,
         shows=_records_logins,
         looked_for="accepted logins after failed ones",

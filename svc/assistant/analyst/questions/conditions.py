@@ -57,7 +57,7 @@ _NEGATED = r"(?:did|do|does|was|were|has|have|had|is|are|could)"
 _NOT = re.compile(
     rf"\A\W*(?:(?:and|so|ok|but) )?(?P<asked>{_ASKED})(?P<actor> {_NEGATED}?(?: [\w.@\\-]{{1,60}})?| that| which)??"
     rf" (?:{_NEGATED}(?P<subject> [\w.@\\-]{{1,60}})? not|(?:{_NEGATED}|ca)n['\u2019]?t"
-    r"|not|never|without|lacks?|nowhere)\b(?P<rest>[^?]*)",
+    r"|not|never|without|lacks?|nowhere|(?:ha(?:s|ve|d)|with|got|shows?|showed) (?:no|zero))\b(?P<rest>[^?]*)",
     re.IGNORECASE,
 )
 _UNITS = {

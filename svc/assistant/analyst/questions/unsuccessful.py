@@ -26,7 +26,7 @@ _NEVER = re.compile(
     re.IGNORECASE,
 )
 _FAILED = re.compile(
-    rf"{_ACCOUNTS}(?:(?!\b(?:never|not)\b|n['\u2019]t\b)[^?]){{0,30}}"
+    rf"{_ACCOUNTS}(?:(?!\b(?:never|not?|without|zero)\b|n['\u2019]t\b)[^?]){{0,30}}"
     rf"\b(?:fail(?:ed|s)? to {_LOGIN}|failed log-?(?:in|on)s?\b"
     r"|failed(?=$|[ ]?[?!.,;]| and\b| from (?:where|which|what)\b))"
     rf"{_WITHOUT_LIMITS}(?! from (?!where|which|what))",

@@ -57,6 +57,19 @@ async def test_what_others_did_is_no_answer_about_a_person(name: str):
     assert first.startswith("**Possibly:**")
 
 
+@pytest.mark.parametrize(
+    "question", ["which accounts had no failures?", "who has no failed logins", "accounts with no failed logins"]
+)
+async def test_who_has_none_is_not_answered_by_who_has_some(question: str):
+    first = (await ask(question, ("auth.log", AUTH))).markdown.partition("\n")[0]
+    assert first.startswith("**1 account: `alice`** of 3 has no record of failed logins")
+
+
+async def test_a_login_after_failures_is_not_said_to_be_missing():
+    lines = (await ask("was there a brute force and did it work?", ("auth.log", AUTH))).markdown.splitlines()
+    assert "`did it work`: **Possibly:** `root logged in from 203.0.113.50" in "\n".join(lines)
+
+
 @pytest.mark.parametrize("question", ["which commands were run?", "what did root run"])
 async def test_a_message_of_the_log_is_no_command(question: str):
     first = (await ask(question, ("auth.log", AUTH))).markdown.partition("\n")[0]
