@@ -18,7 +18,7 @@ from svc.assistant.analyst.languages import YES_OR_NO, gloss, is_foreign, pieces
 from svc.assistant.analyst.matching import LOOK, UNSUPPORTED, WHOLE
 from svc.assistant.analyst.questions.spans.reading import joining_and
 from svc.assistant.analyst.questions.states import asks_state
-from svc.assistant.analyst.questions.time_words import window_of, without_time
+from svc.assistant.analyst.questions.time_words import between_times, window_of, without_time
 from svc.assistant.skills.logins.questions import named_accounts
 
 CLAUSE_CHARS = 160  # of a clause, in an answer
@@ -158,7 +158,12 @@ def pieces_of(text: str) -> list[tuple[int, int]]:
     pieces: list[tuple[int, int]] = []
     start, is_sentence = 0, True
     joined = {stop for _, stop in joining_and(text)}
-    ends = [end for end in CLAUSE_END.finditer(text) if end.end() not in joined]
+    times = between_times(text)
+    ends = [
+        end
+        for end in CLAUSE_END.finditer(text)
+        if end.end() not in joined and not any(begun < end.start() < stopped for begun, stopped in times)
+    ]
     for end in [*ends, None]:
         stop = end.start() if end else len(text)
         if text[start:stop].strip():

@@ -36,7 +36,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
     kinds: tuple[str, ...]
     proves: Callable[[AnyFinding], bool] = lambda _finding: True
     hints: Callable[[AnyFinding], bool] = lambda _finding: False
-    """What is no proof, but more than no sign."""
+    """Weaker than proof, but more than no sign."""
     shown_by: tuple[str, ...]
     shows: Callable[[AnyFinding], bool] = lambda _finding: True
     looked_for: str
@@ -118,7 +118,10 @@ TOPICS = (
             r"|\bsuccessful(?:ly)? (?:log|sign|auth|connect|access)\w*|\bgain\w* (?:\w+ )?access\b"
             r"|\bentered\b|\bbreak-?in\b"
         ),
-        unless=_pattern(r"\bfail\w*|\bunusual\b|\bsuspicious\b|\battempt\w*|\btr(?:y|ied)\b"),
+        unless=_pattern(
+            r"\bfail\w*|\bunusual\b|\bsuspicious\b|\battempt\w*|\btr(?:y|ied)\b"
+            r"|\b(?:that|which|who) (?:(?:has|have|had) )?(?:never|not)\b|\bwithout (?:ever )?(?:log|sign)"
+        ),
         kinds=_LOGINS,
         proves=_is_login,
         shown_by=_LOGIN_LOGS,

@@ -91,6 +91,11 @@ def without_time(question: str) -> str:
     return question
 
 
+def between_times(question: str) -> list[tuple[int, int]]:
+    """Begin and end of each part of a question that names two times of day: "between 2 and 3 am"."""
+    return [found.span() for pattern in (_BETWEEN, _BARE_BETWEEN) for found in pattern.finditer(question)]
+
+
 def _days(question: str) -> str:
     found: set[int] = set()
     for match in _DAY.finditer(question):

@@ -76,6 +76,10 @@ def verdict(findings: Sequence[AnyFinding]) -> str:
     summaries = [finding.facts for finding in with_facts(findings, EventsSummary)]
     told = _sentences(findings)
     if not told and not sum(summary.events for summary in summaries):
+        outside = sum(summary.outside for summary in summaries)
+        if outside:
+            when = escape(next(summary.window for summary in summaries if summary.outside))
+            return f"**None of the {plural(outside, 'event')} read is {when}**, so nothing was looked for in them."
         return "**Not examined:** no event could be read, so it is unknown what happened."
     leads = [sentence for sentence in told if sentence.startswith("**")]
     hits = [finding for finding in with_facts(findings, RuleHit) if finding.severity not in _WEAK]

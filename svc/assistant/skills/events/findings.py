@@ -77,6 +77,8 @@ class EventsSummary(Facts, frozen=True, kw_only=True, tag="events_summary"):
     before: str | None
     window: str = ""
     """The part of each day or week that the question asked for, in words; the other events are not counted."""
+    outside: int = 0
+    """How many events are outside of it."""
     table_version: str
     """Version of the table of Windows event IDs."""
     table_date: str

@@ -71,7 +71,7 @@ class EventCounts:
         return kind if kind in self.kinds or len(self.kinds) < MAX_ACTIONS else (*kind[:3], "")
 
     def finding(
-        self, place: Place, *, read_as: ReadAs, rules: tuple[int, int], window: tuple[str, str, str]
+        self, place: Place, *, read_as: ReadAs, rules: tuple[int, int], window: tuple[str, str, str], outside: int
     ) -> Finding[EventsSummary]:
         """Return the summary of the log.
 
@@ -80,6 +80,7 @@ class EventCounts:
             read_as: What the log was read as.
             rules: How many rules ran, and how many of them could apply.
             window: Start and end of the time of day that was asked for, or ""; and all of it in words.
+            outside: How many events are outside of that time.
         """
         kinds = self.kinds.most_common()
         table = windows_events()
@@ -107,6 +108,7 @@ class EventCounts:
                 after=window[0] or None,
                 before=window[1] or None,
                 window=window[2],
+                outside=outside,
                 table_version=table.version,
                 table_date=table.date.isoformat(),
             ),

@@ -325,6 +325,15 @@ class _LogAnalysis:
     def coverage(self, left_out: int) -> Coverage:
         """Return how far the log was read; ``left_out`` events were outside of what was asked for."""
         count = self.counts.count
+        if left_out and not count:
+            return Coverage(
+                read_as=self.reader.read_as if self._read_as.form == self.reader.form else self._read_as.form,
+                unit=self.reader.unit,
+                understood=left_out,
+                total=left_out + self._unread,
+                looked_for="events of the requested time",
+                is_cut=self.is_cut,
+            )
         return Coverage(
             read_as=self.reader.read_as if self._read_as.form == self.reader.form else self._read_as.form,
             unit=self.reader.unit,
@@ -342,7 +351,8 @@ class _LogAnalysis:
             self._note_names(hit)
         self._logons.finish()
         rules = self._rule_count, self._engine.applicable
-        yield self.counts.finding(self._place, read_as=self._read_as, rules=rules, window=window)
+        outside = self.window.left_out
+        yield self.counts.finding(self._place, read_as=self._read_as, rules=rules, window=window, outside=outside)
         found: list[Finding[Facts]] = [
             *self._hits.findings(self._place),
             *self._logons.findings(self._place),

@@ -65,6 +65,14 @@ async def test_who_has_none_is_not_answered_by_who_has_some(question: str):
     assert first.startswith("**1 account: `alice`** of 3 has no record of failed logins")
 
 
+@pytest.mark.parametrize("question", ["what happened between 2 and 3 am?", "what changed between 2 and 3 am"])
+async def test_records_outside_of_the_time_were_read(question: str):
+    record = '{"time": "2026-03-02T08:0%d:00Z", "user": "ann", "action": "user.login", "ip": "192.0.2.10"}\n'
+    markdown = (await ask(question, ("a.jsonl", "".join(record % k for k in range(9)).encode()))).markdown
+    assert "**None of the 9 events read is from 02:00 to 03:00**" in markdown
+    assert "indicators" not in markdown
+
+
 async def test_a_login_after_failures_is_not_said_to_be_missing():
     lines = (await ask("was there a brute force and did it work?", ("auth.log", AUTH))).markdown.splitlines()
     assert "`did it work`: **Possibly:** `root logged in from 203.0.113.50" in "\n".join(lines)
