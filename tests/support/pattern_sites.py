@@ -31,6 +31,10 @@ RUN_TIME = {
     "analyst/questions/things.py:mention_pattern": (
         "[mention_pattern(name).pattern for name in ('10.0.0.1', 'aa-7', 'a.example')]"
     ),
+    "analyst/compound/one_input.py:of_one_input": (
+        r"[r'(?:\b(?:in|of|from|within|inside|about|at) )?(?:the )?a\.log']"
+    ),
+    "analyst/particulars.py:names_in": r"[r'(?i:\b(?:in|within|inside|according to) (?:the )?)a\.log']",
     "analyst/format_reading.py:_xml": r"[r'<answer>([^<>\n]{1,80})</']",
     "analyst/format_reading.py:_form": r"[r'\bjson\b(?! file| object in)', r'\bjson\b']",
     "analyst/questions/subjects.py:_patterns": (
