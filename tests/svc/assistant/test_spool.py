@@ -110,6 +110,8 @@ def example(info: types.Type, number: int) -> object:
             return values[0]
         case types.ListType(item_type=item) | types.VarTupleType(item_type=item):
             return [example(item, number), example(item, number + 1)][: number % 3]
+        case types.TupleType(item_types=items):
+            return [example(item, number) for item in items]
         case types.DictType(key_type=key, value_type=value):
             return {example(key, number): example(value, number)}
         case types.UnionType(types=members):
