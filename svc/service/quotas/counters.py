@@ -88,7 +88,7 @@ class Counters(Protocol):
 class MemoryCounters:
     """The counters of one service. ``clock`` is monotonic: a jump of the system's time gives or takes nothing."""
 
-    late_seconds = 0.0
+    late_seconds: float = 0.0
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

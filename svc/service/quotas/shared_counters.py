@@ -105,7 +105,7 @@ _NO_LIMIT = 2**62
 class PostgresCounters:
     """A ``Counters``."""
 
-    late_seconds = LATE_SECONDS
+    late_seconds: float = LATE_SECONDS
 
     def __init__(self, store: PostgresStore) -> None:
         self._store = store
