@@ -331,14 +331,18 @@ async def chat(service: LiveService, seconds: float, servers: Sequence[int]) -> 
     return processors.figure(len(found.seconds), found.rate)
 
 
+_UNLIMITED = {"SVC_KEY_SESSIONS": "0", "SVC_KEY_RPM": "0"}
+"""Each request makes a session, thousands a minute."""
+
+
 async def measure_services(bench: Bench, server: PostgresServer, folder: Path) -> None:
     """The rows of the whole service."""
     scale, client = bench.scale, StreamClient(sys.executable, HERE / "library_client.py")
     (folder / "sqlite").mkdir()
     (folder / "cluster").mkdir()
     with (
-        live_process(folder / "sqlite", "Ticking") as sqlite,
-        live_cluster(folder / "cluster", server, "Ticking", count=2) as cluster,
+        live_process(folder / "sqlite", "Ticking", **_UNLIMITED) as sqlite,
+        live_cluster(folder / "cluster", server, "Ticking", count=2, **_UNLIMITED) as cluster,
     ):
         near, far = cluster.services
         file, shared = [sqlite.process.pid], [server.process.pid, near.process.pid, far.process.pid]
