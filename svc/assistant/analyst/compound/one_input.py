@@ -43,7 +43,9 @@ def of_one_input(
     listed = ", ".join(code_span(name, limit=80) for name in sorted(chosen)[:NAMED])
     read = [one for result in examined for name, one in result.coverage if one.understood and name in chosen]
     if not read:
-        return None  # the outcome of the input says that it was not examined
+        reason = f"no tool for its kind of content read {', '.join(sorted(chosen)[:NAMED])}"
+        sentence = f"**Cannot tell** {quoted}: no tool for its kind of content read {listed}."
+        return Particular(clause=clause, sentence=sentence, state=ClauseState.CANNOT_TELL, reason=reason)
     within = collected(one for one in findings if any(evidence.source in chosen for evidence in one.evidence))
     searched = "; ".join(dict.fromkeys(f"{one.looked_for} in {extent(one)}" for one in read))
     text = clause.text

@@ -136,6 +136,7 @@ class _OpenRecord:
             message = self.event.fields["message"]
             if len(message) < MAX_MESSAGE_CHARS:
                 self.event.fields["message"] = f"{message}{_CONTINUED}{line}"[:MAX_MESSAGE_CHARS]
+            self.event.excerpt = f"{self.event.excerpt} {line.strip()}"[:MAX_EXCERPT_CHARS]
 
     def ended(self) -> Iterator[Event]:
         """Yield the record, if there is one, with what its message says."""

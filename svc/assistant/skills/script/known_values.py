@@ -1,7 +1,7 @@
 """Put known values of PowerShell's variables in their places, so that a rule sees a path instead of a name. Pure.
 
-Only literals, lists of literals and loops over them count, and only for a variable that is written once: anything else
-stays a name, for which a rule assumes the worst.
+Only literals, lists of literals and loops over them count, and only for a variable that is written once, in a script
+that writes none in another way: anything else stays a name, for which a rule assumes the worst.
 """
 
 from __future__ import annotations
@@ -27,12 +27,20 @@ _LOOP = re.compile(
     re.IGNORECASE,
 )
 _WRITTEN = re.compile(r"\$(\w{1,60})[ \t]{0,20}[+]?=(?!=)|\$(\w{1,60})[ \t]{1,10}in\b", re.IGNORECASE)
+_WRITTEN_OTHERWISE = re.compile(
+    r"\b(?:set-variable|sv|new-variable|nv|set-item|si|invoke-expression|iex)\b|variable:|-(?:out|pipeline|error"
+    r"|information|warning)variable|-[opeiw]v\b|\[ref\]|\$\{[^}\n]{1,60}\}[ \t]{0,20}[-+*/%]?="
+    r"|\$(?:global|script|local|private|using):"
+    r"|\$\w{1,60}[ \t]{0,20}(?:,|[-*/%]=|\+\+|--)[ \t]{0,20}",
+    re.IGNORECASE,
+)
+"""Ways of writing a variable that are not followed: in a script with any of them, all variables stay names."""
 _USED = re.compile(r"\$(?:\{(\w{1,60})\}|(\w{1,60})(?![\w:.\[(]))")
 
 
 def with_values(script: str) -> str:
     """Return the script with known values instead of their variables; the assignments stay as they are."""
-    if len(script) > MAX_CHARS:
+    if len(script) > MAX_CHARS or _WRITTEN_OTHERWISE.search(script) is not None:
         return script
     values = dict(_values(script))
     return _USED.sub(lambda match: _value(match, values, script), script) if values else script

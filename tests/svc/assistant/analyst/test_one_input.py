@@ -44,6 +44,12 @@ async def test_a_file_that_is_not_there_is_not_answered_by_another():
     assert answer.answer.status is AnswerStatus.NOT_ANSWERED
 
 
+async def test_a_file_that_no_tool_judged_is_not_answered_by_another():
+    notes = b"2026-11-20 10:00:00 Release 1.2 of the shop was published by the team\n2026-11-21 11:00:00 It was new\n"
+    markdown = (await ask("anything weird in release.txt?", ("release.txt", notes), *FILES)).markdown
+    assert markdown.startswith("**Cannot tell** `anything weird in release.txt`: no tool for its kind of content read")
+
+
 async def test_who_logged_in_according_to_a_file_is_a_question_about_logins():
     markdown = (await ask("who logged in according to auth.log", ("auth.log", AUTH))).markdown
     assert markdown.startswith("**2 logins were accepted: `root` from")

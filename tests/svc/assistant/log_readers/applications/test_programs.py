@@ -124,6 +124,7 @@ def test_a_stack_trace_belongs_to_its_record():
     first, second = events_in(JAVA)
     assert (first.number, second.number, first.fields["level"], second.fields["level"]) == (1, 6, "error", "info")
     assert first.fields["message"].endswith("\t... 12 more")
+    assert "NullPointerException" in first.excerpt
     assert "NullPointerException" not in second.fields["message"]
 
 

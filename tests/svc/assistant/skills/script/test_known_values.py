@@ -19,6 +19,9 @@ RUN = r"Set-ItemProperty HKLM:\Software\Microsoft\Windows\CurrentVersion\Run -Na
         ("$a = 'x'\n$a = 'y'\nuse $a", "use $a"),
         ("$a = 'x'\n$a += 'y'\nuse $a", "use $a"),
         ("$a = Get-Item x\nuse $a", "use $a"),
+        ("$a = 'x'\nSet-Variable a 'y'\nuse $a", "use $a"),
+        ("$a = 'x'\n$a, $b = 'y', 'z'\nuse $a", "use $a"),
+        ("$a = 'x'\n$script:a = 'y'\nuse $a", "use $a"),
         ("$a = 'x'\nuse $a.Length $env:a", "use $a.Length $env:a"),
     ],
 )
@@ -35,7 +38,7 @@ def test_values_that_are_written_once_are_put_in(script: str, shown: str) -> Non
         (RUN + "$unknown", True),
         ("$p = 'D:\\Data', 'E:\\Logs'\nforeach ($d in $p) { Add-MpPreference -ExclusionPath $d }", False),
         ("$p = 'D:\\Data', 'C:\\Users'\nforeach ($d in $p) { Add-MpPreference -ExclusionPath $d }", True),
-        ("cat a.pub | ssh host 'cat >> b/authorized_keys'\ncat x >> ~/.ssh/authorized_keys", True),
+        ("cat a.pub | ssh host true; cat x >> ~/.ssh/authorized_keys", True),
         ("echo 'ssh-ed25519 AAAA x' >> ~/.ssh/authorized_keys", True),
     ],
 )
